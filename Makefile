@@ -206,7 +206,7 @@ bench-peers: $(READY) ## Measure kernels of other authors beside GraKeL's (DATA=
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-classifier
-bench-classifier: $(READY) ## Measure RetGKClassifier() as it comes (DATA=folder of the sets)
+bench-classifier: $(READY) ## Measure GraphClassifier() as it comes (DATA=folder of the sets)
 	$(BIN)/python -m benchmarks.bench_classifier $(DATA)
 	$(BIN)/python -m benchmarks.report
 

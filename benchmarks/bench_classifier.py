@@ -1,4 +1,4 @@
-"""RetGKClassifier with its defaults, all fitted inside the folds, beside the paper's RetGK_I.
+"""GraphClassifier with its defaults, all fitted inside the folds, beside the paper's RetGK_I.
 
     python -m benchmarks.bench_classifier FOLDER [SETTING ...] [--seeds N]
 
@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.records import FOLDER, add_record, read_records
 from reproduction.tables import published_accuracies
-from retgk import RetGKClassifier, RetGKKernel, load_tudataset
+from retgk import GraphClassifier, RetGK, load_tudataset
 
 CHOSEN = ("C", "p", "scale", "depth", "scale_attributes")
 # Shuffles of each setting, by what they cost; what is left out stands after the name of the set.
@@ -64,8 +64,8 @@ def seconds_of(function, repetitions=3):
 
 def costs(graphs, targets):
     """Seconds of choosing parameters beside seconds of one kernel matrix."""
-    kernel, kernel_cpu = seconds_of(lambda: RetGKKernel(random_state=0).fit(graphs))
-    fit, fit_cpu = seconds_of(lambda: RetGKClassifier(random_state=0).fit(graphs, targets))
+    kernel, kernel_cpu = seconds_of(lambda: RetGK(random_state=0).fit(graphs))
+    fit, fit_cpu = seconds_of(lambda: GraphClassifier(random_state=0).fit(graphs, targets))
     return {
         "kernel_seconds": kernel,
         "fit_seconds": fit,
@@ -81,7 +81,7 @@ def fold_results(graphs, targets, seed):
     folds = StratifiedKFold(10, shuffle=True, random_state=seed).split(targets, targets)
     results = []
     for train, test in folds:
-        model = RetGKClassifier(random_state=seed).fit(graphs[train], targets[train])
+        model = GraphClassifier(random_state=seed).fit(graphs[train], targets[train])
         chosen = {name: model.best_params_[name] for name in CHOSEN}
         results.append(
             {

@@ -22,9 +22,9 @@ import numpy as np
 
 from benchmarks.records import add_record
 from retgk import (
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     embed_files,
     load_tudataset,
     make_graph_classification,
@@ -117,7 +117,7 @@ def measure_gram(data, folder, n_graphs):
     graphs = load_tudataset(GRAM_SET, data_home=data).graphs
     if n_graphs is not None:
         graphs = graphs[np.linspace(0, len(graphs) - 1, n_graphs).astype(int)]
-    kernel = RetGKKernel(random_state=0, n_jobs=2)
+    kernel = RetGK(random_state=0, n_jobs=2)
     engine, small = (
         kernel_engine(kernel).fit(kernel_features(kernel, some)) for some in (graphs, graphs[:20])
     )
@@ -154,12 +154,12 @@ def kill_jobs(folder):
     path = write_parquet(data.graphs, folder / "graphs.parquet", batch_size=20)
     embedding = RetGKEmbedding(random_state=0, method="monte-carlo", n_walks=100)
     embedding.fit(data.graphs[:50])
-    model = RetGKClassifier(C=1, p=1, scale=(1, 2), random_state=0)
+    model = GraphClassifier(C=1, p=1, scale=(1, 2), random_state=0)
     places = np.random.default_rng(0).permutation(len(data.graphs))
     folds = [OuterFold(np.setdiff1d(places, test), test) for test in np.array_split(places, 10)]
 
     def gram(client):
-        kernel, target = RetGKKernel(random_state=0), folder / "gram.npy"
+        kernel, target = RetGK(random_state=0), folder / "gram.npy"
         target.unlink(missing_ok=True)
         return write_mean_embedding_gram(
             target, data.graphs, kernel=kernel, client=client

@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.molecule_sets import load_set
 from benchmarks.planted_motifs import BASES, MOTIFS, planted_motifs
 from benchmarks.records import add_record, best_time
-from retgk import GraphBatch, RetGKClassifier, from_smiles, load_tudataset
+from retgk import GraphBatch, GraphClassifier, from_smiles, load_tudataset
 from retgk._runtime.parallel import single_threaded_blas
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactComparison
@@ -57,7 +57,7 @@ def bench_motifs():
             with_motif = np.arange(301, 400, 2)
             numbers = {}
             for engine, approximate in ENGINES.items():
-                model = RetGKClassifier(approximate=approximate, random_state=0)
+                model = GraphClassifier(approximate=approximate, random_state=0)
                 model.fit(planted.graphs[:300], planted.classes[:300])
                 found = model.explain(planted.graphs[with_motif], 1)
                 numbers[engine] = float(np.mean(motif_auc(planted.is_motif, found, with_motif)))
@@ -96,7 +96,7 @@ def bench_groups(folder):
     for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(
         data.targets, data.targets
     ):
-        model = RetGKClassifier(random_state=0).fit(graphs[train], data.targets[train])
+        model = GraphClassifier(random_state=0).fit(graphs[train], data.targets[train])
         found = model.explain(graphs[test], mutagenic)
         for row, place in enumerate(test):
             shares[graphs.node_ptr[place] : graphs.node_ptr[place + 1]] = found.of(row)
@@ -204,7 +204,7 @@ def deletion(name, graphs, targets, n_test, n_single):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(graphs))
     test, train = graphs[order[:n_test]], order[n_test:]
-    model = RetGKClassifier(approximate=False, random_state=0).fit(graphs[train], targets[train])
+    model = GraphClassifier(approximate=False, random_state=0).fit(graphs[train], targets[train])
     found = model.explain(test)
     codes = np.searchsorted(model.classes_, found.targets)
     top = kept_nodes(test, lambda graph: np.argsort(-found.of(graph), kind="stable"))
@@ -277,7 +277,7 @@ def bench_alternatives(folder, tables):
     for name, (graphs, targets) in sets.items():
         rng = np.random.default_rng(0)
         order = rng.permutation(len(graphs))
-        model = RetGKClassifier(approximate=True, random_state=0)
+        model = GraphClassifier(approximate=True, random_state=0)
         model.fit(graphs[order[20:1020]], targets[order[20:1020]])
         decide, test = Decision(model), graphs[order[:20]]
         found = model.explain(test, model.classes_[1])
@@ -318,7 +318,7 @@ def bench_speed(tables):
     order = np.random.default_rng(0).permutation(len(graphs))
     train, test = order[:1000], graphs[order[1000:2000]]
     for engine, approximate in ENGINES.items():
-        model = RetGKClassifier(approximate=approximate, random_state=0)
+        model = GraphClassifier(approximate=approximate, random_state=0)
         model.fit(graphs[train], targets[train])
         model.predict(test[:20])
         start = time.perf_counter()

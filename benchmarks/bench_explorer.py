@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.molecule_sets import load_set
 from benchmarks.records import add_record
 from retgk import (
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
     explore,
     from_smiles,
@@ -58,12 +58,12 @@ def arguments_of(name, folder, tables):
     """What `explore` is called with."""
     if name == "digits":
         data = load_digit_graphs()
-        model = RetGKClassifier(random_state=0).fit(data.graphs[::2], data.targets[::2])
+        model = GraphClassifier(random_state=0).fit(data.graphs[::2], data.targets[::2])
         places = data.graphs.attributes[:, [2, 1]]
         return {"graphs": data, "model": model, "positions": places}
     if name == "MUTAG":
         data = load_tudataset(name, folder)
-        model = RetGKClassifier(random_state=0).fit(data.graphs[::2], data.targets[::2])
+        model = GraphClassifier(random_state=0).fit(data.graphs[::2], data.targets[::2])
         return {"graphs": data, "model": model}
     if name == "BBBP":
         data = load_set(name, tables)

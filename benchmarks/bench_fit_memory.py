@@ -1,5 +1,5 @@
 """
-Memory and time of RetGKClassifier.fit as the number of graphs grows.
+Memory and time of GraphClassifier.fit as the number of graphs grows.
 
     python -m benchmarks.bench_fit_memory [--sizes 10000,100000,500000]
 
@@ -19,13 +19,13 @@ SIZES = "10000,100000,500000"
 
 
 def measure(n_graphs):
-    from retgk import RetGKClassifier, make_graph_classification
+    from retgk import GraphClassifier, make_graph_classification
     from retgk._runtime.processes import peak_megabytes
 
     data = make_graph_classification(n_graphs, n_labels=4, n_nodes=(10, 30), random_state=0)
     before = peak_megabytes()
     start = time.perf_counter()
-    model = RetGKClassifier(random_state=0).fit(data.graphs, data.targets)
+    model = GraphClassifier(random_state=0).fit(data.graphs, data.targets)
     seconds = time.perf_counter() - start
     return {
         "n_graphs": n_graphs,

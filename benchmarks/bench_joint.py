@@ -32,14 +32,14 @@ MAPS = {
     "joint, orthogonal, median": {
         "feature_map": "joint",
         "n_components": 250,
-        "attribute_kernel": Gaussian("median"),
+        "attributes": Gaussian("median"),
     },
 }
 
 
 def record_of_map(data, graphs, name, repetitions):
     structure, attribute = (Gaussian(gamma=g**2 / 2) for g in SCALES[data.name])
-    options = {"structure_kernel": structure, "attribute_kernel": attribute} | MAPS[name]
+    options = {"structure": structure, "attributes": attribute} | MAPS[name]
     accuracies, seconds = [], []
     for seed in range(repetitions):
         embedding = RetGKEmbedding(sparse_output=True, random_state=seed, **options)

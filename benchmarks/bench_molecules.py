@@ -1,4 +1,4 @@
-"""RetGKClassifier and RetGKRegressor on molecules, beside Morgan fingerprints.
+"""GraphClassifier and GraphRegressor on molecules, beside Morgan fingerprints.
 
     python -m benchmarks.bench_molecules FOLDER [SET ...] [-o FILE.jsonl] [--only TEXT] [--limit N]
 

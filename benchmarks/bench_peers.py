@@ -47,29 +47,29 @@ def loaded(folder, setting):
 
 def native(kind, graphs):
     from retgk import (
-        DeepGraphKernel,
-        GraphInvariantKernel,
-        GraphletKernel,
-        HashGraphKernel,
+        DeepGraph,
+        GraphInvariant,
+        Graphlets,
+        HashGraph,
         Laplacian,
-        ShortestPathKernel,
-        SubgraphMatchingKernel,
-        WeisfeilerLehmanKernel,
+        ShortestPath,
+        SubgraphMatching,
+        WeisfeilerLehman,
     )
 
     start = "labels" if graphs.has_labels else "degrees"
     return {
-        "WL": WeisfeilerLehmanKernel(start=start),
-        "WL-OA": WeisfeilerLehmanKernel(base="optimal-assignment", start=start),
-        "SP": ShortestPathKernel(start=start),
-        "SP lengths": ShortestPathKernel(start="none"),
-        "GK drawn": GraphletKernel(5, n_samples=N_SAMPLES, random_state=0),
-        "GK exact": GraphletKernel(3, connected=True),
-        "CSM": SubgraphMatchingKernel(start=start),
-        WITH_ATTRIBUTES: SubgraphMatchingKernel(attribute_kernel=Laplacian("dimension")),
-        "HGK(WL)": HashGraphKernel(random_state=0),
-        "GIK": GraphInvariantKernel(),
-        "DGK": DeepGraphKernel(random_state=0),
+        "WL": WeisfeilerLehman(start=start),
+        "WL-OA": WeisfeilerLehman(base="optimal-assignment", start=start),
+        "SP": ShortestPath(start=start),
+        "SP lengths": ShortestPath(start="none"),
+        "GK drawn": Graphlets(5, n_samples=N_SAMPLES, random_state=0),
+        "GK exact": Graphlets(3, connected=True),
+        "CSM": SubgraphMatching(start=start),
+        WITH_ATTRIBUTES: SubgraphMatching(attributes=Laplacian("dimension")),
+        "HGK(WL)": HashGraph(random_state=0),
+        "GIK": GraphInvariant(),
+        "DGK": DeepGraph(random_state=0),
     }[kind]
 
 

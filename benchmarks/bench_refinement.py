@@ -52,13 +52,13 @@ def memory(folder, setting):
 
 def gram_costs(folder, setting):
     """Both depths in turn, the best of five each: the machine is shared."""
-    from retgk import RetGKKernel
+    from retgk import RetGK
 
     data, graphs = load_setting(folder, setting)
     best = {}
     for _ in range(5):
         for depth in (0, 3):
-            seconds = best_time(lambda d=depth: RetGKKernel(depth=d).fit(graphs), repetitions=1)
+            seconds = best_time(lambda d=depth: RetGK(depth=d).fit(graphs), repetitions=1)
             best[depth] = min(best.get(depth, seconds), seconds)
     return {
         "what": "exact kernel",

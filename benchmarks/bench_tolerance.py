@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from benchmarks.records import read_records, write_records
 from benchmarks.settings import load_setting
-from retgk import RetGKKernel
+from retgk import RetGK
 
 SETTINGS = [
     "MUTAG/labels", "ENZYMES/labels", "ENZYMES/attributes", "ENZYMES/both",
@@ -39,7 +39,7 @@ def records_of_setting(folder, setting, tolerances):
     reference = predicted = None
     for tol in [0.0, *tolerances]:
         start = time.perf_counter()
-        kernel = RetGKKernel(tol=tol, random_state=0)
+        kernel = RetGK(tol=tol, random_state=0)
         matrix = kernel.fit_transform(graphs)
         seconds = time.perf_counter() - start
         found = predictions(matrix, data.targets)

@@ -45,7 +45,7 @@ def jobs_on(folder, name, n_jobs):
     step = MODEL_STRIDE.get(name, 1)
     fewer, y = graphs[::step], data.targets[::step]
     options = {"random_state": 0, "n_jobs": n_jobs}
-    model = retgk.RetGKClassifier(**options).fit(fewer, y)
+    model = retgk.GraphClassifier(**options).fit(fewer, y)
 
     def embed():
         embedding = retgk.RetGKEmbedding(
@@ -59,13 +59,13 @@ def jobs_on(folder, name, n_jobs):
         return retgk.two_sample_test(sample, others, n_permutations=199, **options)
 
     peers = {
-        "WL": retgk.WeisfeilerLehmanKernel(n_jobs=n_jobs),
-        "WL assignment": retgk.WeisfeilerLehmanKernel(base="optimal-assignment", n_jobs=n_jobs),
-        "SP": retgk.ShortestPathKernel(n_jobs=n_jobs),
-        "graphlets": retgk.GraphletKernel(4, n_jobs=n_jobs),
-        "drawn graphlets": retgk.GraphletKernel(5, n_samples=500, **options),
-        "subgraph matching": retgk.SubgraphMatchingKernel(3, n_jobs=n_jobs),
-        "graph invariants": retgk.GraphInvariantKernel(1, attribute_kernel=None, n_jobs=n_jobs),
+        "WL": retgk.WeisfeilerLehman(n_jobs=n_jobs),
+        "WL assignment": retgk.WeisfeilerLehman(base="optimal-assignment", n_jobs=n_jobs),
+        "SP": retgk.ShortestPath(n_jobs=n_jobs),
+        "graphlets": retgk.Graphlets(4, n_jobs=n_jobs),
+        "drawn graphlets": retgk.Graphlets(5, n_samples=500, **options),
+        "subgraph matching": retgk.SubgraphMatching(3, n_jobs=n_jobs),
+        "graph invariants": retgk.GraphInvariant(1, attributes=None, n_jobs=n_jobs),
     }
     return {
         **({"reading": read} if n_jobs == 1 else {}),
@@ -73,12 +73,12 @@ def jobs_on(folder, name, n_jobs):
         "Monte Carlo walks": lambda: retgk.return_probabilities(
             some, method="monte-carlo", n_walks=50, **options
         ),
-        "exact kernel": lambda: retgk.RetGKKernel(**options).fit(some).inner_products_,
+        "exact kernel": lambda: retgk.RetGK(**options).fit(some).inner_products_,
         "a tenth against all": lambda: retgk.mean_embedding_gram(some[::10], some, n_jobs=n_jobs),
         "vectors": lambda: retgk.RetGKEmbedding(n_components=512, **options).fit_transform(graphs),
         "joint embedding and its gram": embed,
         "refinement": lambda: retgk.refined_labels(graphs, n_jobs=n_jobs),
-        "fit and predict": lambda: retgk.RetGKClassifier(**options).fit(fewer, y).predict(fewer),
+        "fit and predict": lambda: retgk.GraphClassifier(**options).fit(fewer, y).predict(fewer),
         "explaining": lambda: model.explain(fewer[:50]),
         "two-sample test": test,
         **{

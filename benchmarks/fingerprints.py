@@ -60,7 +60,7 @@ def kernel_settings(load: Callable[[str], Any]) -> Makers:
     def kernel(name: str, keep: str, **options: Any) -> Callable[[], Any]:
         def make() -> Any:
             graphs = chosen(load(name).graphs, keep)
-            fitted = retgk.RetGKKernel(random_state=1, **options)
+            fitted = retgk.RetGK(random_state=1, **options)
             n = 3 * len(graphs) // 4
             rows = fitted.fit(graphs[:n]).transform(graphs[n:])
             parts = (fitted.inner_products_, rows, fitted.distances(graphs[n:]))
@@ -82,8 +82,8 @@ def kernel_settings(load: Callable[[str], Any]) -> Makers:
         "kernel COX2 Gaussian, Polynomial": kernel(
             "COX2",
             "all",
-            structure_kernel=retgk.Gaussian("median"),
-            attribute_kernel={"a": ([0, 1], retgk.Polynomial()), "b": ([2], retgk.Laplacian())},
+            structure=retgk.Gaussian("median"),
+            attributes={"a": ([0, 1], retgk.Polynomial()), "b": ([2], retgk.Laplacian())},
             graph_kernel=retgk.PolynomialGraphKernel(c=1.0, d=2),
         ),
         "kernel NCI1": kernel("NCI1", "all"),
@@ -108,7 +108,7 @@ def embedding_settings(load: Callable[[str], Any]) -> Makers:
         "embedding ENZYMES tensor": embedding("ENZYMES", feature_map="tensor", n_components=40),
         "embedding BZR float32": embedding("BZR", dtype=np.float32),
         "embedding IMDB-BINARY median": embedding(
-            "IMDB-BINARY", structure_kernel=retgk.Laplacian("median")
+            "IMDB-BINARY", structure=retgk.Laplacian("median")
         ),
         "embedding PROTEINS column": embedding(
             "PROTEINS", feature_map="joint", unknown_labels="column"
@@ -136,16 +136,16 @@ def model_settings(load: Callable[[str], Any]) -> Makers:
 
         return make
 
-    classifier, regressor = retgk.RetGKClassifier, retgk.RetGKRegressor
+    classifier, regressor = retgk.GraphClassifier, retgk.GraphRegressor
     kernels = (None, retgk.Gaussian("median"))
     return {
         "classifier MUTAG": model(classifier, "MUTAG"),
         "classifier MUTAG candidates": model(
-            classifier, "MUTAG", n_steps=(50, 10, 30), structure_kernel=kernels
+            classifier, "MUTAG", n_steps=(50, 10, 30), structure=kernels
         ),
         "classifier MUTAG approximate": model(classifier, "MUTAG", approximate=True),
         "classifier MUTAG approximate candidates": model(
-            classifier, "MUTAG", approximate=True, n_steps=(10, 30, 50), structure_kernel=kernels
+            classifier, "MUTAG", approximate=True, n_steps=(10, 30, 50), structure=kernels
         ),
         "classifier MUTAG approximate monte-carlo": model(
             classifier, "MUTAG", approximate=True, method="monte-carlo", n_steps=(10, 50)
@@ -166,14 +166,14 @@ def ridge_result(load: Callable[[str], Any]) -> Any:
     sizes = graphs.node_counts
     both = retgk.GraphBatch.concatenate([graphs, graphs[::-1]])
     targets = np.concatenate([sizes, sizes[::-1]]) > 28
-    fitted = retgk.RetGKClassifier(random_state=0).fit(both, targets)
+    fitted = retgk.GraphClassifier(random_state=0).fit(both, targets)
     return fitted.decision_function(graphs[:300]), fitted.dual_coef_
 
 
 def everyday_settings(load: Callable[[str], Any]) -> Makers:
     def gram_file() -> Any:
         with tempfile.TemporaryDirectory() as folder:
-            kernel = retgk.RetGKKernel(random_state=5)
+            kernel = retgk.RetGK(random_state=5)
             graphs = load("PTC_FM").graphs
             found = retgk.write_mean_embedding_gram(f"{folder}/g.npy", graphs, kernel=kernel)
             return np.array(found)
@@ -206,7 +206,7 @@ def six_set_settings(load: Callable[[str], Any]) -> Makers:
             new = data.graphs[1::9]
             embedding = retgk.RetGKEmbedding(random_state=0, n_components=128, n_jobs=n_jobs)
             vectors = embedding.fit_transform(graphs)
-            model = retgk.RetGKClassifier(random_state=0, n_jobs=n_jobs).fit(graphs, y)
+            model = retgk.GraphClassifier(random_state=0, n_jobs=n_jobs).fit(graphs, y)
             reasons = model.explain(new[:10])
             options = {"n_permutations": 199, "random_state": 0, "n_jobs": n_jobs}
             two = retgk.two_sample_test(graphs[y == y[0]], graphs[y != y[0]], **options)
@@ -214,12 +214,12 @@ def six_set_settings(load: Callable[[str], Any]) -> Makers:
             index = retgk.GraphIndex(embedding).fit(graphs)
             found = index.query(new, k=5)
             kernels = [
-                retgk.WeisfeilerLehmanKernel(n_jobs=n_jobs),
-                retgk.ShortestPathKernel(n_jobs=n_jobs),
-                retgk.GraphletKernel(3, n_jobs=n_jobs),
+                retgk.WeisfeilerLehman(n_jobs=n_jobs),
+                retgk.ShortestPath(n_jobs=n_jobs),
+                retgk.Graphlets(3, n_jobs=n_jobs),
             ]
             return [
-                retgk.RetGKKernel(random_state=0, n_jobs=n_jobs).fit_transform(graphs),
+                retgk.RetGK(random_state=0, n_jobs=n_jobs).fit_transform(graphs),
                 retgk.refined_labels(graphs, 3),
                 vectors,
                 [model.decision_function(new), model.predict(new), str(model.best_params_)],

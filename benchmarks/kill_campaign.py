@@ -30,7 +30,7 @@ from typing import Any
 
 from retgk import (
     GraphDataset,
-    RetGKKernel,
+    RetGK,
     make_graph_classification,
     read_graphs,
     save_tudataset,
@@ -71,7 +71,7 @@ def write_slow_gram(source: Path, target: Path) -> None:
 
     gram_file.BLOCK_BYTES = 8 * N_GRAPHS * 20
     ExactEngine.inner_products = slow_products
-    graphs, kernel = read_graphs(source).graphs, RetGKKernel(random_state=0)
+    graphs, kernel = read_graphs(source).graphs, RetGK(random_state=0)
     gram_file.write_mean_embedding_gram(target, graphs, kernel=kernel)
 
 

@@ -85,7 +85,7 @@ def jobs_on(folder: str, scratch: Path) -> dict[str, Job]:
 
     mutag = retgk.load_tudataset("MUTAG", folder, cache=False)
     graphs = retgk.to_networkx(mutag.graphs)
-    fitted = retgk.RetGKClassifier(random_state=0).fit(graphs, mutag.targets)
+    fitted = retgk.GraphClassifier(random_state=0).fit(graphs, mutag.targets)
     embedding = retgk.RetGKEmbedding(random_state=0)
     archive = shutil.copy(Path(folder) / "MUTAG.zip", scratch)
 
@@ -95,7 +95,7 @@ def jobs_on(folder: str, scratch: Path) -> dict[str, Job]:
             raise RuntimeError(result.output)
 
     return {
-        "fit": lambda: retgk.RetGKClassifier(random_state=0).fit(graphs, mutag.targets),
+        "fit": lambda: retgk.GraphClassifier(random_state=0).fit(graphs, mutag.targets),
         "predict": lambda: fitted.predict(graphs),
         "embed": lambda: embedding.fit_transform(graphs),
         "retgk cv MUTAG.zip": cv,

@@ -213,14 +213,14 @@ def convergence():
     """Vectors against the exact kernel, by their number of columns."""
     graphs = load_digit_graphs().graphs[:60]
     kernel = Laplacian(5.0)
-    exact = mean_embedding_gram(graphs, structure_kernel=kernel, random_state=0)
+    exact = mean_embedding_gram(graphs, structure=kernel, random_state=0)
     widths = [64, 128, 256, 512, 1024, 2048]
     errors = []
     for width in widths:
         own = []
         for seed in range(12):
             embedding = RetGKEmbedding(
-                n_components=width, structure_kernel=kernel, random_state=seed
+                n_components=width, structure=kernel, random_state=seed
             )
             vectors = embedding.fit_transform(graphs)
             own.append(np.sqrt(np.mean((vectors @ vectors.T - exact) ** 2)))

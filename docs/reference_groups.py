@@ -13,12 +13,12 @@ from retgk.kernels.others import all_kernels
 GROUPS = {
     "Learn from graphs": (
         "Graphs in, predictions out; parameters are chosen on the training graphs.",
-        ["RetGKClassifier", "RetGKRegressor", "Explanation", "scaffold_folds"],
+        ["GraphClassifier", "GraphRegressor", "Explanation", "scaffold_folds"],
     ),
     "Kernel matrices and vectors": (
         "RetGK_I, exact within a promised error, and RetGK_II, a vector for each graph.",
         [
-            "RetGKKernel", "RetGKEmbedding", "embedding_gram",
+            "RetGK", "RetGKEmbedding", "embedding_gram",
             "mean_embedding_gram", "write_mean_embedding_gram", "embed_files",
         ],
     ),

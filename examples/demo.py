@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from retgk import (
-    RetGKClassifier,
-    RetGKKernel,
+    GraphClassifier,
+    RetGK,
     explore,
     load_digit_graphs,
     load_model,
@@ -60,7 +60,7 @@ def cross_validated(graphs, targets):
     splits = list(FOLDS.split(graphs, targets))
     with progress_bar("5-fold cross-validation", len(splits)) as advance:
         for train, test in splits:
-            model = RetGKClassifier(random_state=0).fit(graphs[train], targets[train])
+            model = GraphClassifier(random_state=0).fit(graphs[train], targets[train])
             predicted[test] = model.predict(graphs[test])
             advance(1)
     return predicted, model, test
@@ -71,7 +71,7 @@ def show_accuracy(predicted, graphs, targets):
         LogisticRegression(max_iter=5000), mean_attributes(graphs), targets, cv=FOLDS
     )
     table = Table("5-fold cross-validation", "sees edges", "correct")
-    table.add_row("RetGKClassifier()", "yes", f"[bold]{np.mean(predicted == targets):.1%}[/]")
+    table.add_row("GraphClassifier()", "yes", f"[bold]{np.mean(predicted == targets):.1%}[/]")
     table.add_row("logistic regression on mean attributes", "no", f"{baseline.mean():.1%}")
     console.print(table)
 
@@ -118,7 +118,7 @@ def show_model(model, graphs, targets, path):
 
 def draw(graphs, targets, predicted, output):
     few, few_targets = graphs[:400], targets[:400]
-    matrix = RetGKKernel(random_state=0).fit_transform(few)
+    matrix = RetGK(random_state=0).fit_transform(few)
     places = graphs[0].attributes[:, [2, 1]] * [1, -1]
     pictures = {
         "confusion.png": plot.confusion_matrix(targets, predicted),

@@ -22,8 +22,8 @@ from reproduction.figures import toy_graph
 from retgk import (
     ExponentialGraphKernel,
     GraphBatch,
-    RetGKClassifier,
-    RetGKKernel,
+    GraphClassifier,
+    RetGK,
     explore,
     load_digit_graphs,
     plot,
@@ -44,7 +44,7 @@ def explained_house():
     rings = [(ring_with(n, has_house), has_house) for n in range(8, 20) for has_house in (0, 1)]
     graphs, classes = zip(*rings, strict=True)
     batch = GraphBatch.concatenate(graphs)
-    model = RetGKClassifier(cv=3, n_steps=20, random_state=0).fit(batch, classes)
+    model = GraphClassifier(cv=3, n_steps=20, random_state=0).fit(batch, classes)
     graph = ring_with(13, 1)
     return plot.explained_graph(graph, model.explain(graph, 1).of(0))
 
@@ -72,7 +72,7 @@ def pictures_of_a_collection():
     digits = load_digit_graphs()
     chosen = np.flatnonzero(np.isin(digits.targets, [0, 1, 2, 6]))[:120]
     graphs, targets = digits.graphs[chosen], digits.targets[chosen]
-    kernel = RetGKKernel(graph_kernel=ExponentialGraphKernel(p=2), random_state=0)
+    kernel = RetGK(graph_kernel=ExponentialGraphKernel(p=2), random_state=0)
     matrix = kernel.fit_transform(graphs)
     yield "heat_map", plot.gram_heat_map(matrix, targets)
     yield "map", plot.collection_map(matrix, targets)
@@ -90,7 +90,7 @@ def picture_of_a_test():
 def save_explorer(path):
     """Write the page of the digits, as a browser shows it."""
     digits = load_digit_graphs()
-    model = RetGKClassifier(random_state=0).fit(digits.graphs[::2], digits.targets[::2])
+    model = GraphClassifier(random_state=0).fit(digits.graphs[::2], digits.targets[::2])
     places = digits.graphs.attributes[:, [2, 1]]
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = explore(digits, model=model, positions=places).save(Path(folder) / "digits.html")

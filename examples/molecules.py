@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.svm import SVC, SVR
 
-from retgk import RetGKClassifier, RetGKRegressor, from_smiles
+from retgk import GraphClassifier, GraphRegressor, from_smiles
 
 ATTRIBUTES = ("aromatic", "charge", "hydrogens", "in_ring")
 PENALTIES = [0.1, 1.0, 10.0, 100.0, 1000.0]
@@ -52,7 +52,7 @@ def tanimoto_machine(is_regression, scoring):
 
 
 def retgk_model(is_regression, scoring, n_jobs=None):
-    kind = RetGKRegressor if is_regression else RetGKClassifier
+    kind = GraphRegressor if is_regression else GraphClassifier
     return kind(scoring=scoring, n_jobs=n_jobs, random_state=0)
 
 

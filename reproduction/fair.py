@@ -20,7 +20,7 @@ from retgk._runtime.files import key_of
 from retgk._runtime.processes import recorded_peak_megabytes
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.classifier import RetGKClassifier
+from retgk.estimators.classifier import GraphClassifier
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import embedding_engine
 from retgk.kernels.engine import AttributeScaling, NodeFeatures
@@ -258,7 +258,7 @@ def _classifier_result(work: FairWork, fold: PaperFold, seconds: dict[str, float
         np.concatenate([fold.train, fold.validation]),
     )
     start = time.perf_counter()
-    model = RetGKClassifier(n_jobs=work.n_jobs, random_state=work.seed)
+    model = GraphClassifier(n_jobs=work.n_jobs, random_state=work.seed)
     model.fit(graphs[known], targets[known])
     middle = time.perf_counter()
     accuracy = float(np.mean(model.predict(graphs[fold.test]) == targets[fold.test]))

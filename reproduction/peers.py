@@ -31,13 +31,13 @@ from retgk.kernels import node as node_kernels
 from retgk.learning.paper_protocol import Targets
 
 COLUMNS = {
-    "WL": "weisfeiler_lehman.WeisfeilerLehmanKernel",
-    "SP": "shortest_path.ShortestPathKernel",
-    "GK": "graphlets.GraphletKernel",
-    "CSM": "subgraph_matching.SubgraphMatchingKernel",
-    "DGK": "deep_graph.DeepGraphKernel",
-    "HGK(WL)": "hash_graph.HashGraphKernel",
-    "GIK": "graph_invariant.GraphInvariantKernel",
+    "WL": "weisfeiler_lehman.WeisfeilerLehman",
+    "SP": "shortest_path.ShortestPath",
+    "GK": "graphlets.Graphlets",
+    "CSM": "subgraph_matching.SubgraphMatching",
+    "DGK": "deep_graph.DeepGraph",
+    "HGK(WL)": "hash_graph.HashGraph",
+    "GIK": "graph_invariant.GraphInvariant",
 }
 """Modules of `retgk.kernels.others` and their classes, by column."""
 

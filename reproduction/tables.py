@@ -161,9 +161,9 @@ def _published_settings(table: Settings, name: str) -> dict[str, Any]:
 
 @cache
 def _classifier_defaults() -> dict[str, str]:
-    from retgk.estimators.classifier import RetGKClassifier
+    from retgk.estimators.classifier import GraphClassifier
 
-    values = RetGKClassifier().get_params(deep=False)
+    values = GraphClassifier().get_params(deep=False)
     of_no_effect = ("n_jobs", "random_state", "verbose")
     return {key: repr(value) for key, value in values.items() if key not in of_no_effect}
 

@@ -17,7 +17,7 @@ from retgk.array_types import Floats, Ints
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.gram_file import check_new_gram, write_gram
 from retgk.estimators.kernel import (
-    RetGKKernel,
+    RetGK,
     embedding_engine,
     embedding_features,
     kernel_engine,
@@ -34,7 +34,7 @@ from retgk.walks.monte_carlo import graph_hashes
 Settings = Mapping[str, Any]
 
 _EXACT_SETTINGS = (
-    "uses_labels", "uses_attributes", "n_steps", "structure_kernel", "structure_gamma",
+    "uses_labels", "uses_attributes", "n_steps", "structure", "structure_gamma",
     "attribute_gamma", "tol",
 )  # fmt: skip
 _STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
@@ -88,10 +88,10 @@ def _write_exact_matrix(
     rpf_seconds = _seconds_of(lambda: features.probabilities)
     engine = kernel_engine(kernel)
     gram_seconds = _seconds_of(lambda: write_gram(path, engine.fit(features), seed=0))
-    structure_kernel, *attribute_kernels = engine.kernels
+    structure, *attribute_kernels = engine.kernels
     return {
         "seconds": {"rpf": rpf_seconds, "gram": gram_seconds},
-        "structure_gamma": structure_kernel.scale,
+        "structure_gamma": structure.scale,
         "attribute_gammas": [each.scale for each in attribute_kernels],
         "n_graphs": len(graphs),
         "n_nodes": graphs.n_nodes,
@@ -114,11 +114,11 @@ def _seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGKKernel:
-    return RetGKKernel(
+def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGK:
+    return RetGK(
         settings["n_steps"],
-        structure_kernel=_structure_kernel(settings),
-        attribute_kernel=(
+        structure=_structure_kernel(settings),
+        attributes=(
             Laplacian(settings["attribute_gamma"]) if settings["uses_attributes"] else None
         ),
         tol=settings["tol"],
@@ -128,7 +128,7 @@ def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGKKernel:
 
 
 def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
-    kind = _STRUCTURE_KERNELS[settings.get("structure_kernel", "laplacian")]
+    kind = _STRUCTURE_KERNELS[settings.get("structure", "laplacian")]
     return kind(settings["structure_gamma"])
 
 
@@ -193,8 +193,8 @@ def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> RetGKEmbedd
         n_walks=settings.get("n_walks", 200),
         feature_map=settings["feature_map"],
         n_components=widths if len(widths) > 1 else widths[0],
-        structure_kernel=_gaussian(settings["structure_scale"]),
-        attribute_kernel=(
+        structure=_gaussian(settings["structure_scale"]),
+        attributes=(
             _gaussian(settings["attribute_scale"]) if settings["uses_attributes"] else None
         ),
         frequencies=settings["frequencies"],

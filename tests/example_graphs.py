@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import retgk
 from retgk import (
     GraphBatch,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     make_graph_classification,
     return_probabilities,
 )
@@ -315,7 +315,7 @@ def nodes_of(batch, n_steps, codes=None):
     ]
 
 
-# What tests of RetGKClassifier have in common
+# What tests of GraphClassifier have in common
 
 
 def three_classes():
@@ -325,7 +325,7 @@ def three_classes():
 
 
 def quick(**options):
-    return RetGKClassifier(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
+    return GraphClassifier(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
 
 
 # Graphs whose edges have labels drawn at random, the same in both directions
@@ -475,8 +475,8 @@ class RowsPredictor(Rows):
         return super().predict(self._graphs(X))
 
 
-class RowsKernel(RowsTransformer, RetGKKernel):
-    """`RetGKKernel` of rows."""
+class RowsKernel(RowsTransformer, RetGK):
+    """`RetGK` of rows."""
 
 
 # Kernels of others, by name; they can be pickled because they are names of this module.
@@ -494,12 +494,12 @@ class RowsEmbedding(RowsTransformer, RetGKEmbedding):
         return super().partial_fit(self._graphs(X, reset=not hasattr(self, "maps_")), y)
 
 
-class RowsRegressor(RowsPredictor, RetGKRegressor):
-    """`RetGKRegressor` of rows."""
+class RowsRegressor(RowsPredictor, GraphRegressor):
+    """`GraphRegressor` of rows."""
 
 
-class RowsClassifier(RowsPredictor, RetGKClassifier):
-    """`RetGKClassifier` of rows."""
+class RowsClassifier(RowsPredictor, GraphClassifier):
+    """`GraphClassifier` of rows."""
 
     def decision_function(self, X: Any) -> Any:
         return super().decision_function(self._graphs(X))

@@ -17,7 +17,7 @@ from retgk import (
     CollectionPage,
     GraphBatch,
     GraphDataset,
-    RetGKClassifier,
+    GraphClassifier,
     explore,
     make_graph_classification,
 )
@@ -116,7 +116,7 @@ def shown_page(folder: Path) -> Shown:
         attributes=plain.attributes,
     )
     data = GraphDataset(graphs, made.targets, "</title><script>window.hacked = 3</script>")
-    model = RetGKClassifier(cv=3, n_steps=8, random_state=0).fit(graphs[::6], made.targets[::6])
+    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(graphs[::6], made.targets[::6])
     names = [*HOSTILE, *(f"name {graph}" for graph in range(len(HOSTILE), N_GRAPHS))]
     group = np.array([HOSTILE[graph % 2] for graph in range(N_GRAPHS)], dtype=object)
     page = explore(data, model=model, names=names, columns={HOSTILE[1]: group})

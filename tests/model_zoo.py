@@ -6,20 +6,20 @@ import numpy as np
 
 from retgk import (
     Bridge,
-    DeepGraphKernel,
+    DeepGraph,
     Gaussian,
     GraphBatch,
-    GraphInvariantKernel,
-    GraphletKernel,
-    HashGraphKernel,
+    GraphInvariant,
+    Graphlets,
+    HashGraph,
     Laplacian,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
-    ShortestPathKernel,
-    SubgraphMatchingKernel,
-    WeisfeilerLehmanKernel,
+    RetGK,
+    GraphRegressor,
+    ShortestPath,
+    SubgraphMatching,
+    WeisfeilerLehman,
     make_graph_classification,
 )
 from tests.example_graphs import complete, path, star
@@ -41,45 +41,45 @@ OPTIONS = {"n_steps": 8, "cv": 3, "C": (1, 10), "p": 1, "random_state": 0}
 BLOCKS = {"first": ([0], Laplacian()), "rest": (slice(1, 3), Gaussian("dimension"))}
 APPROXIMATE = {**OPTIONS, "approximate": True, "n_components": 20}
 MAKERS = {
-    "kernel": lambda train, _: RetGKKernel(8, random_state=0, attribute_kernel=BLOCKS).fit(train),
-    "plain kernel": lambda train, _: RetGKKernel(8, random_state=0).fit(
+    "kernel": lambda train, _: RetGK(8, random_state=0, attributes=BLOCKS).fit(train),
+    "plain kernel": lambda train, _: RetGK(8, random_state=0).fit(
         train.without_labels().without_attributes()
     ),
     "embedding": lambda train, _: RetGKEmbedding(8, n_components=20, random_state=0).fit(train),
     "tensor": lambda train, _: RetGKEmbedding(
         8, feature_map="tensor", n_components=(4, 5), dtype=np.float32, random_state=0
     ).fit(train),
-    "classifier": lambda train, y: RetGKClassifier(**OPTIONS).fit(
+    "classifier": lambda train, y: GraphClassifier(**OPTIONS).fit(
         train, np.array(["ring", "tree", "other"])[y]
     ),
-    "two classes": lambda train, y: RetGKClassifier(**OPTIONS).fit(train, y == 1),
-    "approximate classifier": lambda train, y: RetGKClassifier(
+    "two classes": lambda train, y: GraphClassifier(**OPTIONS).fit(train, y == 1),
+    "approximate classifier": lambda train, y: GraphClassifier(
         **APPROXIMATE, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
     ).fit(train, y),
-    "regressor": lambda train, _: RetGKRegressor(**OPTIONS).fit(train, train.node_counts),
-    "several labels": lambda train, y: RetGKClassifier(**OPTIONS, scoring="roc_auc").fit(
+    "regressor": lambda train, _: GraphRegressor(**OPTIONS).fit(train, train.node_counts),
+    "several labels": lambda train, y: GraphClassifier(**OPTIONS, scoring="roc_auc").fit(
         train, np.stack([y == 0, y == 1, train.node_counts > np.median(train.node_counts)], axis=1)
     ),
-    "subtrees": lambda train, _: WeisfeilerLehmanKernel(2).fit(train),
-    "paths": lambda train, _: ShortestPathKernel().fit(train),
-    "attribute paths": lambda train, _: ShortestPathKernel(attribute_kernel=Laplacian(1.0)).fit(
+    "subtrees": lambda train, _: WeisfeilerLehman(2).fit(train),
+    "paths": lambda train, _: ShortestPath().fit(train),
+    "attribute paths": lambda train, _: ShortestPath(attributes=Laplacian(1.0)).fit(
         train
     ),
-    "graphlets": lambda train, _: GraphletKernel(5, n_samples=50, random_state=0).fit(train),
-    "matchings": lambda train, _: SubgraphMatchingKernel(3).fit(train),
-    "attribute matchings": lambda train, _: SubgraphMatchingKernel(
-        3, attribute_kernel=Bridge(2.0), edge_kernel=Bridge(1.0)
+    "graphlets": lambda train, _: Graphlets(5, n_samples=50, random_state=0).fit(train),
+    "matchings": lambda train, _: SubgraphMatching(3).fit(train),
+    "attribute matchings": lambda train, _: SubgraphMatching(
+        3, attributes=Bridge(2.0), edge_kernel=Bridge(1.0)
     ).fit(train),
-    "hashes": lambda train, _: HashGraphKernel(2, n_iter=1, random_state=0).fit(train),
-    "hashed paths": lambda train, _: HashGraphKernel(2, base="sp", random_state=0).fit(train),
-    "invariants": lambda train, _: GraphInvariantKernel(1, n_iter=1).fit(train),
-    "plain invariants": lambda train, _: GraphInvariantKernel(1, attribute_kernel=None).fit(train),
-    "deep": lambda train, _: DeepGraphKernel(n_iter=1, n_components=5, random_state=0).fit(train),
-    "deep graphlets": lambda train, _: DeepGraphKernel("graphlet", random_state=0).fit(train),
-    "deep paths": lambda train, _: DeepGraphKernel(
+    "hashes": lambda train, _: HashGraph(2, n_iter=1, random_state=0).fit(train),
+    "hashed paths": lambda train, _: HashGraph(2, base="sp", random_state=0).fit(train),
+    "invariants": lambda train, _: GraphInvariant(1, n_iter=1).fit(train),
+    "plain invariants": lambda train, _: GraphInvariant(1, attributes=None).fit(train),
+    "deep": lambda train, _: DeepGraph(n_iter=1, n_components=5, random_state=0).fit(train),
+    "deep graphlets": lambda train, _: DeepGraph("graphlet", random_state=0).fit(train),
+    "deep paths": lambda train, _: DeepGraph(
         "shortest-path", similarity="vectors", n_components=5, random_state=0
     ).fit(train),
-    "approximate regressor": lambda train, _: RetGKRegressor(**APPROXIMATE).fit(
+    "approximate regressor": lambda train, _: GraphRegressor(**APPROXIMATE).fit(
         train, np.stack([train.node_counts, train.edge_counts], axis=1)
     ),
 }
@@ -100,7 +100,7 @@ def fitted_models():
 def answers(model):
     """Everything that a model says of new graphs, in one list of arrays."""
     graphs = decorated_graphs()[0][N_FITTED:]
-    bare = len(model.label_names_) == 0 if isinstance(model, RetGKKernel) else False
+    bare = len(model.label_names_) == 0 if isinstance(model, RetGK) else False
     graphs = graphs.without_labels().without_attributes() if bare else graphs
     names = ("transform", "distances", "predict", "decision_function", "predict_proba")
     return [np.asarray(getattr(model, name)(graphs)) for name in names if hasattr(model, name)]
@@ -115,7 +115,7 @@ def tiny_graphs():
 
 def tiny_model():
     """A classifier of three classes that takes a moment to fit."""
-    model = RetGKClassifier(n_steps=4, C=10, p=1, scale=1, cv=2, random_state=0)
+    model = GraphClassifier(n_steps=4, C=10, p=1, scale=1, cv=2, random_state=0)
     return model.fit(tiny_graphs(), ["complete", "star", "path"] * 4)
 
 
@@ -138,7 +138,7 @@ EXPLAINED = {"n_steps": 8, "cv": 3, "random_state": 0, "C": 10.0}
 
 @cache
 def fitted(task, approximate, depth=2, p=1.0, **options):
-    kind = RetGKRegressor if task in ("values", "outputs") else RetGKClassifier
+    kind = GraphRegressor if task in ("values", "outputs") else GraphClassifier
     model = kind(approximate=approximate, depth=depth, p=p, scale=1, **EXPLAINED, **options)
     return model.fit(TRAIN, TASKS[task][:70])
 
@@ -149,7 +149,7 @@ def sums(explanation):
 
 def signed_values(model, graphs, explanation):
     """The decision value that is explained, from what the public methods say of it."""
-    if isinstance(model, RetGKRegressor):
+    if isinstance(model, GraphRegressor):
         values = model.predict(graphs).reshape(len(graphs), -1)
         return values[np.arange(len(graphs)), explanation.targets]
     values = model.decision_function(graphs)

@@ -86,7 +86,7 @@ def test_array_types_are_defined_once(sources: Sources) -> None:
 
 
 def test_public_names_have_examples() -> None:
-    assert "RetGKClassifier" in retgk.__all__
+    assert "GraphClassifier" in retgk.__all__
     assert_none(
         names_without_example({name: getattr(retgk, name).__doc__ for name in retgk.__all__})
     )

@@ -1,4 +1,4 @@
-"""RetGKClassifier: values, choices, and its place in scikit-learn."""
+"""GraphClassifier: values, choices, and its place in scikit-learn."""
 
 import logging
 import pickle
@@ -25,9 +25,9 @@ from retgk import (
     ExponentialGraphKernel,
     GraphBatch,
     Laplacian,
-    RetGKClassifier,
-    RetGKKernel,
-    RetGKRegressor,
+    GraphClassifier,
+    RetGK,
+    GraphRegressor,
     as_batch,
     load_model,
     load_tudataset,
@@ -66,7 +66,7 @@ def test_same_as_kernel_and_svc(n_classes):
     )
     train, test = data.graphs[:60], data.graphs[60:]
     model = quick(C=10, p=2, scale=1, tol=0).fit(train, data.targets[:60])
-    kernel = RetGKKernel(
+    kernel = RetGK(
         n_steps=10, graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0
     )
     machine = SVC(C=10, kernel="precomputed", break_ties=True)
@@ -91,7 +91,7 @@ def test_only_support_graphs_are_kept(data):
 
 def test_candidates_of_everything(data):
     kernels = [Laplacian(1.0), Laplacian(5.0)]
-    model = quick(n_steps=[4, 8], structure_kernel=kernels, C=[1, 10], p=[1], scale=[1, 2])
+    model = quick(n_steps=[4, 8], structure=kernels, C=[1, 10], p=[1], scale=[1, 2])
     model.fit(data.graphs[:60], data.targets[:60])
     results = model.cv_results_
     assert len(results["params"]) == 2 * 2 * 2 * 1 * 2
@@ -102,19 +102,19 @@ def test_candidates_of_everything(data):
     assert_allclose(splits.mean(axis=0), results["mean_test_score"])
     assert results["param_structure_kernel"][0] == kernels[0]
     assert model.kernel_.n_steps == model.best_params_["n_steps"]
-    assert model.kernel_.structure_kernel_ == model.best_params_["structure_kernel"]
+    assert model.kernel_.structure_ == model.best_params_["structure"]
 
 
 def test_scores_are_those_of_cross_validation(data):
     """One candidate: the table is what cross_val_score gives, bandwidths aside."""
     graphs, y = data.graphs[:60], data.targets[:60]
     folds = list(StratifiedKFold(3).split(y, y))
-    options = {"C": 10, "p": 1, "scale": 1, "structure_kernel": Laplacian(2.0), "tol": 0}
+    options = {"C": 10, "p": 1, "scale": 1, "structure": Laplacian(2.0), "tol": 0}
     model = quick(cv=folds, **options).fit(graphs, y)
     gamma = model.graph_kernel_.gamma
     kernel = ExponentialGraphKernel(gamma=gamma)
     pipeline = make_pipeline(
-        RetGKKernel(10, structure_kernel=Laplacian(2.0), graph_kernel=kernel, tol=0),
+        RetGK(10, structure=Laplacian(2.0), graph_kernel=kernel, tol=0),
         SVC(C=10, kernel="precomputed", break_ties=True),
     )
     expected = cross_val_score(pipeline, graphs, y, cv=folds)
@@ -144,11 +144,11 @@ def test_the_first_kernel_stays_unless_another_is_clearly_better(data):
     graphs, y = data.graphs[:60], data.targets[:60]
     useless = Laplacian(1e-9)
     assert (
-        quick(structure_kernel=[useless, None]).fit(graphs, y).best_params_["structure_kernel"]
+        quick(structure=[useless, None]).fit(graphs, y).best_params_["structure"]
         is None
     )
-    same = quick(structure_kernel=[Laplacian(3.0), Laplacian(3.0 + 1e-9)]).fit(graphs, y)
-    assert same.best_params_["structure_kernel"] == Laplacian(3.0)
+    same = quick(structure=[Laplacian(3.0), Laplacian(3.0 + 1e-9)]).fit(graphs, y)
+    assert same.best_params_["structure"] == Laplacian(3.0)
 
 
 def choice_between(first, second, smallest_gain=0.0):
@@ -258,7 +258,7 @@ def test_clone_pickle_and_repr(fitted, data):
     again = pickle.loads(pickle.dumps(fitted))
     expected = fitted.decision_function(data.graphs)
     assert_array_equal(again.decision_function(data.graphs), expected)
-    assert "RetGKClassifier" in fitted._repr_html_()
+    assert "GraphClassifier" in fitted._repr_html_()
     with config_context(transform_output="pandas"):
         names = np.array(["b", "a", "c"], object)[data.targets[:60]]  # objects, in another order
         found = clone(fitted).fit(data.graphs[:60], names)
@@ -319,7 +319,7 @@ def test_probabilities_are_never_the_reverse_of_predictions(n_classes):
 def test_probabilities_of_a_few_molecules_that_folds_get_wrong():
     pytest.importorskip("rdkit")
     molecules = ["CCO", "CCCO", "CCCCO", "CO", "CCN", "CCCN", "CCCCN", "CN"]
-    model = RetGKClassifier(random_state=0).fit(molecules, [0] * 4 + [1] * 4)
+    model = GraphClassifier(random_state=0).fit(molecules, [0] * 4 + [1] * 4)
     assert_allclose(model.predict_proba(molecules), 0.5)
 
 
@@ -341,13 +341,13 @@ def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
     data = load_tudataset("MUTAG", data_home=data_folder, download=False)
     grid = {"n_steps": [10, 50], "p": [1, 2], "C": [1, 10, 100]}
     search = GridSearchCV(
-        RetGKClassifier(scale=1, cv=2, random_state=0),
+        GraphClassifier(scale=1, cv=2, random_state=0),
         grid,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(data.graphs, data.targets)
     assert len(search.cv_results_["params"]) == 12
     assert search.best_score_ > 0.85
-    own = RetGKClassifier(n_steps=(10, 50), C=(1, 10, 100), random_state=0)
+    own = GraphClassifier(n_steps=(10, 50), C=(1, 10, 100), random_state=0)
     assert own.fit(data.graphs, data.targets).best_score_ > 0.86
 
 
@@ -366,13 +366,13 @@ WITH_NAN = np.stack([np.arange(60.0), np.where(np.arange(60) % 5 == 4, np.nan, 0
         (quick, [0.0, np.nan] * 30, ("graph 1", "nan")),
         (quick, np.array(["a", "b", None] * 20, object), ("graph 2", "None")),
         (quick, None, ("y", "None")),
-        (quick, np.linspace(0, 1, 60), ("continuous", "RetGKRegressor")),
+        (quick, np.linspace(0, 1, 60), ("continuous", "GraphRegressor")),
         (quick, 2 * np.eye(60, 3), ("(60, 3)", "zeros and ones")),
         (quick, np.eye(60, 3).astype(str), "zeros and ones"),
         (quick, np.zeros((60, 3, 2)), "(60, 3, 2)"),
         (quick, np.ones((60, 2)), "2 labels"),
         (quick, np.ones((59, 2)), ("60 graphs", "59 targets")),
-        (RetGKRegressor, WITH_NAN, ("target 1", "graph 4", "12 of 60 graphs")),
+        (GraphRegressor, WITH_NAN, ("target 1", "graph 4", "12 of 60 graphs")),
     ],
 )
 def test_bad_targets(make, y, about):
@@ -391,8 +391,8 @@ def test_bad_targets(make, y, about):
         ({"verbose": -1}, ("verbose", "-1")),
         ({"n_steps": (10, 4.0)}, ("n_steps", "4.0")),
         ({"n_steps": (10, True)}, ("n_steps", "True")),
-        ({"structure_kernel": (None, "rbf")}, ("structure_kernel", "Laplacian")),
-        ({"attribute_kernel": (None, Laplacian(1.0))}, ("no attributes", "attribute_kernel")),
+        ({"structure": (None, "rbf")}, ("structure", "Laplacian")),
+        ({"attributes": (None, Laplacian(1.0))}, ("no attributes", "attributes")),
         ({"approximate": "yes"}, ("approximate", "yes")),
     ],
 )
@@ -405,8 +405,8 @@ def test_bad_parameters_are_found_before_any_work(options, about, approximate, m
 def test_new_graphs_must_be_like_the_fitted(fitted, data):
     fails(lambda: fitted.predict(data.graphs.without_labels()), "no labels")
     with pytest.raises(NotFittedError):
-        RetGKClassifier().predict(data.graphs)
-    plain = RetGKClassifier(**OPTIONS).fit(to_networkx(data.graphs.without_labels()), data.targets)
+        GraphClassifier().predict(data.graphs)
+    plain = GraphClassifier(**OPTIONS).fit(to_networkx(data.graphs.without_labels()), data.targets)
     for X in (np.zeros((5, 2), int), np.eye(4)):  # edges, or one graph, to all who are not told
         fails(lambda X=X: plain.predict(X), "[matrix]")
     assert len(plain.predict([np.ones((3, 3))])) == 1
@@ -436,7 +436,7 @@ OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "depth": 0, 
 def lines_of(caplog, **options):
     caplog.clear()
     with caplog.at_level(logging.DEBUG, logger="retgk"):
-        RetGKClassifier(**{**OPTIONS, **options}).fit(DATA)
+        GraphClassifier(**{**OPTIONS, **options}).fit(DATA)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -454,7 +454,7 @@ def test_the_logger(caplog):
 
 
 def test_the_logger_is_silent_by_itself(capsys):
-    RetGKClassifier(**OPTIONS).fit(DATA)
+    GraphClassifier(**OPTIONS).fit(DATA)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
     handlers = logging.getLogger("retgk").handlers
@@ -463,7 +463,7 @@ def test_the_logger_is_silent_by_itself(capsys):
 
 @pytest.mark.parametrize(("verbose", "n_details"), [(1, 0), (2, 2), (True, 0), (np.int64(2), 2)])
 def test_verbose(verbose, n_details, capsys):
-    for model, y in ((RetGKClassifier, DATA.targets), (RetGKRegressor, DATA.graphs.node_counts)):
+    for model, y in ((GraphClassifier, DATA.targets), (GraphRegressor, DATA.graphs.node_counts)):
         model(**OPTIONS, verbose=verbose).fit(DATA.graphs, y)
         lines = capsys.readouterr().out.splitlines()
         assert all(line.startswith("[retgk] ") for line in lines)
@@ -489,7 +489,7 @@ MANY = {"n_steps": tuple(range(1, 14))}
 def test_warnings_name_what_makes_it_smaller(options, found, about, monkeypatch):
     monkeypatch.setattr(predictor, "estimate", lambda *_: Estimate(*found))
     with pytest.warns(InputWarning) as caught:
-        RetGKClassifier(**{**OPTIONS, **options}).fit(DATA)
+        GraphClassifier(**{**OPTIONS, **options}).fit(DATA)
     assert_names(str(caught[0].message), about)
 
 
@@ -498,14 +498,14 @@ def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
         monkeypatch.setattr(predictor, "estimate", lambda *_, found=found: Estimate(*found))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            RetGKClassifier(**OPTIONS).fit(DATA)
+            GraphClassifier(**OPTIONS).fit(DATA)
 
 
 def of_sizes(n_graphs, **options):
     graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
     nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
-    return estimate(RetGKClassifier(n_jobs=1, n_components=200), graphs, nodes, size)
+    return estimate(GraphClassifier(n_jobs=1, n_components=200), graphs, nodes, size)
 
 
 def test_more_work_takes_longer():
@@ -529,7 +529,7 @@ def test_estimates_beside_measured_times(name, approximate, seconds, data_folder
     """Of two cores, in seconds that were measured once; no time is taken here."""
     graphs = load_tudataset(name, data_folder).graphs
     size = FitSize(approximate, len(graphs), 4, 4, 5, 1, False)
-    model = RetGKClassifier(n_jobs=1)
+    model = GraphClassifier(n_jobs=1)
     found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
     assert seconds / 3 < found < 3 * seconds
 
@@ -556,7 +556,7 @@ FOLDS = [(np.flatnonzero(np.arange(60) % 3 != f), np.arange(f, 60, 3)) for f in 
     ("approximate", "dtype"), [(False, int), (False, float), (True, bool), (True, object)]
 )
 def test_several_labels(approximate, dtype, tmp_path):
-    model = RetGKClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS.astype(dtype))
+    model = GraphClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS.astype(dtype))
     assert model.multilabel_
     assert model.classes_.tolist() == [0, 1, 2]
     found, probabilities = model.predict(TEST), model.predict_proba(TEST)
@@ -580,7 +580,7 @@ def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
     if is_ridge:
         monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 10)
     changes = {"C": 10, "cv": FOLDS, "approximate": is_ridge, "class_weight": class_weight}
-    model = RetGKClassifier(**{**SEVERAL, **changes})
+    model = GraphClassifier(**{**SEVERAL, **changes})
     together = clone(model).fit(GRAPHS, LABELS)
     assert together.solver_ == ("ridge" if is_ridge else "support vectors")
     for label in range(3):
@@ -592,20 +592,20 @@ def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
 
 @pytest.mark.parametrize("scoring", [None, "roc_auc"])
 def test_labels_in_cross_validation(scoring):
-    model = RetGKClassifier(**SEVERAL)
+    model = GraphClassifier(**SEVERAL)
     assert (cross_val_score(model, DATA.graphs, ALL_LABELS, cv=2, scoring=scoring) > 0.4).all()
 
 
 @pytest.mark.parametrize("approximate", [False, True])
 def test_a_label_that_all_graphs_have(approximate):
     labels = np.column_stack([LABELS, np.ones(60, int), np.zeros(60, int)])
-    model = RetGKClassifier(**SEVERAL, approximate=approximate)
+    model = GraphClassifier(**SEVERAL, approximate=approximate)
     with pytest.warns(InputWarning, match="label 3, 4 is the same for all 60 graphs, and so is"):
         model.fit(GRAPHS, labels)
     assert_array_equal(model.predict(TEST)[:, 3:], np.tile([1, 0], (30, 1)))
     assert (model.predict_proba(TEST)[:, 3] > 0.9).all()
     assert (model.predict_proba(TEST)[:, 4] < 0.1).all()
-    expected = RetGKClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS)
+    expected = GraphClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS)
     assert_allclose(model.decision_function(TEST)[:, :3], expected.decision_function(TEST))
 
 
@@ -620,8 +620,8 @@ def test_folds_share_labels():
 def test_values_are_as_alone(approximate):
     y = np.stack([GRAPHS.node_counts, 1000.0 * GRAPHS.edge_counts], axis=1)
     options = {**SEVERAL, "C": 10, "approximate": approximate}
-    together = RetGKRegressor(**options).fit(GRAPHS, y)
+    together = GraphRegressor(**options).fit(GRAPHS, y)
     assert together.predict(TEST).shape == (30, 2)
     for column in range(2):
-        alone = RetGKRegressor(**options).fit(GRAPHS, y[:, column])
+        alone = GraphRegressor(**options).fit(GRAPHS, y[:, column])
         assert_allclose(together.predict(TEST)[:, column], alone.predict(TEST), rtol=1e-7)

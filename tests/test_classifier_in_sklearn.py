@@ -56,10 +56,10 @@ from retgk import (
     GraphDataset,
     Laplacian,
     PolynomialGraphKernel,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     load_model,
     save_model,
     to_networkx,
@@ -84,17 +84,17 @@ from tests.example_graphs import (
 )
 
 # A row with one number is a graph with one node, for which no bandwidth can be found.
-FIXED = {"structure_kernel": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
+FIXED = {"structure": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
 # Means and deviations of attributes count graphs once, whatever their weights.
 QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": (0, 1), "scale_attributes": "raw"}
 QUICK_KERNEL = {"n_jobs": 1}
 OWN = {  # what a kernel of others needs on graphs of one node, or to be quick
-    "DeepGraphKernel": {"n_iter": 1, "random_state": 0},
-    "GraphletKernel": {"k": 3},
-    "GraphInvariantKernel": {"radius": 1},
-    "HashGraphKernel": {"n_hashes": 2, "random_state": 0},
-    "ShortestPathKernel": {"attribute_kernel": Laplacian(1.0)},
-    "SubgraphMatchingKernel": {"k": 2, "attribute_kernel": Bridge(1.0)},
+    "DeepGraph": {"n_iter": 1, "random_state": 0},
+    "Graphlets": {"k": 3},
+    "GraphInvariant": {"radius": 1},
+    "HashGraph": {"n_hashes": 2, "random_state": 0},
+    "ShortestPath": {"attributes": Laplacian(1.0)},
+    "SubgraphMatching": {"k": 2, "attributes": Bridge(1.0)},
 }
 ESTIMATORS = [
     RowsKernel(**FIXED),
@@ -105,7 +105,7 @@ ESTIMATORS = [
     RowsRegressor(**FIXED, **QUICK),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
     RowsRegressor(
-        **FIXED, **QUICK, approximate=True, n_components=20, attribute_kernel=Laplacian(1.0)
+        **FIXED, **QUICK, approximate=True, n_components=20, attributes=Laplacian(1.0)
     ),
 ]
 # Checks that cannot pass, by class and name, with the reason.
@@ -130,10 +130,10 @@ def test_scikit_learn(estimator, check):
 @pytest.mark.parametrize(
     "estimator",
     [
-        RetGKKernel(),
+        RetGK(),
         RetGKEmbedding(),
-        RetGKClassifier(),
-        RetGKRegressor(),
+        GraphClassifier(),
+        GraphRegressor(),
         *(kind() for kind in all_kernels()),
     ],
     ids=str,
@@ -165,7 +165,7 @@ def spy(kind):
     return type(f"Spy{kind.__name__}", (kind,), {"fit": fit, "__module__": __name__})
 
 
-SpyClassifier, SpyRegressor = spy(RetGKClassifier), spy(RetGKRegressor)
+SpyClassifier, SpyRegressor = spy(GraphClassifier), spy(GraphRegressor)
 
 
 @pytest.mark.parametrize("cv", [3, GroupKFold(3), StratifiedGroupKFold(3), LeaveOneGroupOut()])
@@ -186,7 +186,7 @@ def test_no_group_is_on_both_sides(cv, kind):
     [(3, GROUPS, 3), (LeaveOneGroupOut(), GROUPS // 3, 5), (9, GROUPS // 5, 3)],
 )
 def test_fit_hands_groups_on(cv, groups, n_splits):
-    for make, y in ((RetGKClassifier, CLASSES), (RetGKRegressor, GRAPHS.node_counts)):
+    for make, y in ((GraphClassifier, CLASSES), (GraphRegressor, GRAPHS.node_counts)):
         model = make(**{**OPTIONS, "cv": cv, "random_state": 2**33})
         assert model.fit(GRAPHS, y, groups=groups).n_splits_ == n_splits
 
@@ -217,7 +217,7 @@ def test_folds_of_large_seeds(regression):
 )
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_bad_groups(options, groups, about):
-    model = RetGKClassifier(**{**OPTIONS, **options})
+    model = GraphClassifier(**{**OPTIONS, **options})
     fails(lambda: model.fit(GRAPHS, CLASSES, groups=groups), about)
 
 
@@ -233,7 +233,7 @@ def test_bad_groups(options, groups, about):
     ],
 )
 def test_bad_weights(weights, about):
-    fails(lambda: RetGKClassifier(**OPTIONS).fit(GRAPHS, CLASSES, weights), about)
+    fails(lambda: GraphClassifier(**OPTIONS).fit(GRAPHS, CLASSES, weights), about)
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ LABELS = np.stack([IS_ONE, PLAIN.node_counts > 9], axis=1).astype(int)
 PLAIN_SIZES = PLAIN.node_counts.astype(float)
 SMALL = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0}
 CLASSIFIER, REGRESSOR = (
-    RetGKClassifier(**SMALL),
-    RetGKRegressor(**SMALL),
+    GraphClassifier(**SMALL),
+    GraphRegressor(**SMALL),
 )
 SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(IS_ONE)]
 KINDS = ["batch", "dataset", "networkx", "smiles"]
@@ -378,7 +378,7 @@ SIZES = GRAPHS.node_counts.astype(float)
 # A bandwidth from nodes drawn at random is another one where graphs are repeated.
 WEIGHED = {
     "n_steps": 6,
-    "structure_kernel": Laplacian(1.0),
+    "structure": Laplacian(1.0),
     "random_state": 0,
     "scale": 1,
 }
@@ -404,9 +404,9 @@ def three_folds(fold):
 
 
 MODELS = [
-    (RetGKClassifier, CLASSES),
-    (RetGKClassifier, np.stack([CLASSES == 0, CLASSES == 1], axis=1)),
-    (RetGKRegressor, SIZES),
+    (GraphClassifier, CLASSES),
+    (GraphClassifier, np.stack([CLASSES == 0, CLASSES == 1], axis=1)),
+    (GraphRegressor, SIZES),
 ]
 
 
@@ -424,7 +424,7 @@ def test_ones_change_no_bit(make, y, weights, approximate):
     [(False, None, None), (False, "balanced", "f1_macro"), (True, "balanced", None)],
 )
 def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
-    model = RetGKClassifier(
+    model = GraphClassifier(
         **WEIGHED, approximate=approximate, class_weight=class_weight, scoring=scoring
     )
     weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, CLASSES, COUNTS)
@@ -440,7 +440,7 @@ def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
 @pytest.mark.parametrize("approximate", [False, True])
 @pytest.mark.parametrize("y", [SIZES, np.stack([SIZES, GRAPHS.edge_counts], axis=1)])
 def test_repeated_graphs_of_values(approximate, y):
-    model = RetGKRegressor(**WEIGHED, approximate=approximate, tol=1e-10)
+    model = GraphRegressor(**WEIGHED, approximate=approximate, tol=1e-10)
     weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, y, COUNTS)
     again = model.set_params(cv=three_folds(FOLD[REPEATED])).fit(GRAPHS[REPEATED], y[REPEATED])
     assert_allclose(again.predict(GRAPHS), weighted.predict(GRAPHS), rtol=1e-7)
@@ -449,7 +449,7 @@ def test_repeated_graphs_of_values(approximate, y):
 
 def test_weight_zero_is_not_there():
     kept = np.flatnonzero(COUNTS)
-    model = RetGKClassifier(**WEIGHED, cv=3)
+    model = GraphClassifier(**WEIGHED, cv=3)
     weighted = clone(model).fit(GRAPHS, CLASSES, sample_weight=COUNTS > 0)
     model.fit(GRAPHS[kept], CLASSES[kept])
     assert_same(answers(weighted), answers(model))
@@ -458,8 +458,8 @@ def test_weight_zero_is_not_there():
 
 def test_equal_weights_are_a_factor_of_c():
     options = {**WEIGHED, "cv": 3, "p": 1, "approximate": True}
-    double = RetGKRegressor(**options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
-    expected = RetGKRegressor(**options, C=2).fit(GRAPHS, SIZES)
+    double = GraphRegressor(**options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
+    expected = GraphRegressor(**options, C=2).fit(GRAPHS, SIZES)
     assert_allclose(double.predict(GRAPHS), expected.predict(GRAPHS), rtol=1e-9)
 
 
@@ -470,14 +470,14 @@ def test_the_ridge_of_many_graphs(monkeypatch):
     monkeypatch.setattr(
         LandmarkRidge, "__init__", lambda self, t, w: (seen.append(w), init(self, t, w))[1]
     )
-    model = RetGKClassifier(**WEIGHED, cv=3, approximate=True, class_weight={0: 2, 1: 1, 2: 1})
+    model = GraphClassifier(**WEIGHED, cv=3, approximate=True, class_weight={0: 2, 1: 1, 2: 1})
     model.fit(GRAPHS, CLASSES, sample_weight=COUNTS + 1)
     assert model.solver_ == "ridge"
     assert_array_equal(seen[0], (COUNTS + 1) * np.where(CLASSES == 0, 2, 1))
 
 
 def test_scores_have_weights():
-    model = RetGKClassifier(**WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
+    model = GraphClassifier(**WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
     is_right = model.predict(DATA.graphs) == DATA.targets
     weights = np.arange(90)
     assert model.score(DATA.graphs, DATA.targets, weights) == np.average(is_right, weights=weights)
@@ -502,20 +502,20 @@ def test_weighted_medians_are_those_of_repeated_graphs(n_alike):
 # Parameters that are changed after `fit` change nothing before the next `fit`
 
 FITTED = {
-    "kernel": RetGKKernel(9, random_state=0),
-    "kernel, walks": RetGKKernel(9, method="monte-carlo", n_walks=9, random_state=0),
+    "kernel": RetGK(9, random_state=0),
+    "kernel, walks": RetGK(9, method="monte-carlo", n_walks=9, random_state=0),
     "embedding": RetGKEmbedding(9, n_components=8, random_state=0),
     "tensor": RetGKEmbedding(9, feature_map="tensor", n_components=5, random_state=0),
-    "refined": RetGKKernel(9, depth=2, scale_attributes="standard", random_state=0),
+    "refined": RetGK(9, depth=2, scale_attributes="standard", random_state=0),
     "phases": RetGKEmbedding(9, feature_map="phases", depth=1, n_components=40, random_state=0),
-    "classifier": RetGKClassifier(n_steps=9, cv=2, random_state=0),
-    "classifier, embedded": RetGKClassifier(n_steps=9, cv=2, approximate=True, random_state=0),
-    "regressor": RetGKRegressor(n_steps=9, cv=2, random_state=0),
+    "classifier": GraphClassifier(n_steps=9, cv=2, random_state=0),
+    "classifier, embedded": GraphClassifier(n_steps=9, cv=2, approximate=True, random_state=0),
+    "regressor": GraphRegressor(n_steps=9, cv=2, random_state=0),
 }
 OTHER_VALUES = {
     "n_steps": (500, 10, 7, 1),
-    "structure_kernel": (Gaussian(3.0),),
-    "attribute_kernel": (Laplacian(9.0),),
+    "structure": (Gaussian(3.0),),
+    "attributes": (Laplacian(9.0),),
     "graph_kernel": (PolynomialGraphKernel(), ExponentialGraphKernel(gamma=7.0)),
     "method": ("eigh", "monte-carlo"),
     "n_walks": (50,),

@@ -12,10 +12,10 @@ from sklearn import metrics as reference
 
 from retgk import (
     GraphDataset,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     embedding_gram,
     load_model,
     make_graph_classification,
@@ -126,7 +126,7 @@ def test_embedding_in_parquet_has_keys_and_names(graphs_file: Path, tmp_path: Pa
 
 
 def test_kernel_is_that_of_the_estimator(graphs_file: Path, tmp_path: Path) -> None:
-    model = RetGKKernel(random_state=0)
+    model = RetGK(random_state=0)
     expected = model.fit_transform(DATA.graphs)
     found = record("kernel", graphs_file, "-o", tmp_path / "k.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "k.npy"), expected)
@@ -151,8 +151,8 @@ def test_options_of_nodes(name: str, graphs_file: Path, tmp_path: Path) -> None:
     options, own = NODE_OPTIONS[name]
     path, own = tmp_path / "found.npy", {**own, "random_state": 0}
     printed("kernel", graphs_file, *options, "-o", path)
-    expected = RetGKKernel(**own).fit_transform(DATA.graphs)
-    assert not np.array_equal(expected, RetGKKernel(random_state=0).fit_transform(DATA.graphs))
+    expected = RetGK(**own).fit_transform(DATA.graphs)
+    assert not np.array_equal(expected, RetGK(random_state=0).fit_transform(DATA.graphs))
     np.testing.assert_array_equal(np.load(path), expected)
     printed("embed", graphs_file, *options, "-D", 5, "-o", path)
     embedding = RetGKEmbedding(n_components=5, **own)
@@ -160,7 +160,7 @@ def test_options_of_nodes(name: str, graphs_file: Path, tmp_path: Path) -> None:
     products = tmp_path / "products.npy"
     on_disk = ["--matrix", "products", "--on-disk", "-o", products]
     printed("kernel", graphs_file, *options, *on_disk)
-    fitted = RetGKKernel(**own).fit(DATA.graphs)
+    fitted = RetGK(**own).fit(DATA.graphs)
     np.testing.assert_allclose(np.load(products), fitted.inner_products_, atol=1e-4)
     if name == "scaling":
         found = record("similar", graphs_file, "--index", 3, "-k", 4, *options)
@@ -172,7 +172,7 @@ def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.npy"
     options = ["--matrix", "products", "--on-disk", "-o", path]
     assert record("kernel", graphs_file, *options)["shape"] == [N_GRAPHS, N_GRAPHS]
-    expected = RetGKKernel(random_state=0).fit(DATA.graphs).inner_products_
+    expected = RetGK(random_state=0).fit(DATA.graphs).inner_products_
     np.testing.assert_allclose(np.load(path), expected, atol=1e-4)
     assert_fails(invoke("kernel", graphs_file, *options), "p.npy")
     assert_fails(invoke("kernel", graphs_file, "--on-disk", "-o", path), "--matrix products")
@@ -316,7 +316,7 @@ def test_cv_by_the_papers_protocol(graphs_file: Path) -> None:
 
     found = record("cv", graphs_file, "--protocol", "paper", "--p", 2, "--repetitions", 2)
     kernel = ExponentialGraphKernel(p=2)
-    products = RetGKKernel(random_state=0).fit(DATA.graphs).inner_products_
+    products = RetGK(random_state=0).fit(DATA.graphs).inner_products_
     settings = {"folds": 10, "c": [1, 10, 100, 1000]}
     for seed in range(2):
         outcome = paper_outcome(products, DATA.targets, kernel, seed, settings)
@@ -392,7 +392,7 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
 def test_options_that_the_papers_protocol_cannot_follow(
     graphs_file: Path, options: list[object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(RetGKKernel, "fit", lambda *_: pytest.fail("the kernel is computed"))
+    monkeypatch.setattr(RetGK, "fit", lambda *_: pytest.fail("the kernel is computed"))
     assert_fails(invoke("cv", graphs_file, "--protocol", "paper", *options), *message)
 
 
@@ -400,7 +400,7 @@ def test_options_that_the_papers_protocol_cannot_follow(
 def model_file(graphs_file: Path) -> Path:
     path = graphs_file.with_name("model.retgk")
     found = record("fit", graphs_file, "--C", 10, "--scale", 1, "-o", path)
-    assert found["model"] == "RetGKClassifier"
+    assert found["model"] == "GraphClassifier"
     assert found["chosen"]["C"] == 10
     return path
 
@@ -468,7 +468,7 @@ def test_regression(graphs_file: Path, tmp_path: Path) -> None:
     assert "confusion" not in found
     assert found["rmse"]["mean"] < DATA.graphs.node_counts.std()
     path = tmp_path / "m.retgk"
-    assert record("fit", graphs_file, *given, "-o", path)["model"] == "RetGKRegressor"
+    assert record("fit", graphs_file, *given, "-o", path)["model"] == "GraphRegressor"
     assert record("predict", path, graphs_file, *given[:2], "-o", tmp_path / "p.csv")["r2"] > 0.5
     assert_fails(invoke("predict", path, graphs_file, "--probabilities"), "have no probabilities")
 
@@ -587,8 +587,8 @@ def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path:
         kept = np.flatnonzero(data.targets < classes)
         train, test = kept[::2], kept[1::2]
 
-        def model() -> RetGKClassifier:
-            return RetGKClassifier(C=10, p=1, scale=1, random_state=0)
+        def model() -> GraphClassifier:
+            return GraphClassifier(C=10, p=1, scale=1, random_state=0)
 
         fitted = model().fit(data.graphs[train], data.targets[train])
         targets = np.where(data.targets < classes, data.targets, 0)
@@ -617,7 +617,7 @@ def test_fit_names_its_metric(graphs_file: Path, tmp_path: Path) -> None:
     assert_fails(invoke("fit", graphs_file, *two, "-o", path), "a model chooses")
 
 
-class Scoring(RetGKClassifier):
+class Scoring(GraphClassifier):
     """Classifier with the parameter that this test is about."""
 
     def __init__(self, *, scoring: Any = None, C: Any = 1, random_state: Any = 0) -> None:
@@ -633,8 +633,8 @@ def test_models_choose_by_the_first_metric() -> None:
     assert selection_metric(selecting_model(Scoring(), ["auc"], three)).name == "roc_auc"
     log_loss = selection_metric(selecting_model(Scoring(), ["log_loss"], two))
     assert (log_loss.name, log_loss.sign) == ("log_loss", -1)
-    assert selection_metric(RetGKClassifier()).name == "accuracy"
-    assert selection_metric(RetGKRegressor()).name == "r2"
+    assert selection_metric(GraphClassifier()).name == "accuracy"
+    assert selection_metric(GraphRegressor()).name == "r2"
 
 
 def test_whole_numbers_are_asked_about(graphs_file: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from retgk import (
     GraphBatch,
     GraphDataset,
-    RetGKClassifier,
+    GraphClassifier,
     as_batch,
     make_graph_classification,
     read_graphs,
@@ -423,7 +423,7 @@ def test_labels_that_were_left_out(table: Path, tmp_path: Path) -> None:
 def test_a_model_from_python_with_hydrogens(table: Path, tmp_path: Path) -> None:
     smiles = [row.partition(",")[0] for row in (2 * ROWS).splitlines()]
     graphs = as_batch(smiles, add_hydrogens=True)
-    model = RetGKClassifier(n_steps=5, C=1, p=1, scale=1, random_state=0).fit(graphs, [1, 0] * 6)
+    model = GraphClassifier(n_steps=5, C=1, p=1, scale=1, random_state=0).fit(graphs, [1, 0] * 6)
     save_model(model, tmp_path / "model.retgk")
     found = printed("predict", tmp_path / "model.retgk", table).splitlines()[1:]
     assert [int(line.split(",")[-1]) for line in found] == model.predict(graphs).tolist()
@@ -434,7 +434,7 @@ def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     model, graphs = tmp_path / "model.retgk", tmp_path / "graphs.edges"
     graphs.write_text("0 1 2.5\n1 2 1.5\n")
     plain = as_batch(["CC", "CCC"] * 4).without_labels()
-    save_model(RetGKClassifier(n_steps=5, random_state=0).fit(plain, [0, 1] * 4), model)
+    save_model(GraphClassifier(n_steps=5, random_state=0).fit(plain, [0, 1] * 4), model)
     result = invoke("predict", model, graphs, "--weighted")
     assert result.exit_code == 0, result.output
     assert "have weights, those of the fitted graphs had none; read all graphs in" in result.stderr
@@ -528,7 +528,7 @@ def test_folds_of_a_json_file(graphs_file: Path, tmp_path: Path) -> None:
 def test_models_choose_by_the_given_validation_part() -> None:
     seen = []
 
-    class Watched(RetGKClassifier):
+    class Watched(GraphClassifier):
         def fit(self, X: Any, y: Any = None) -> Any:
             seen.append(self.cv)
             return super().fit(X, y)
@@ -542,7 +542,7 @@ def test_models_choose_by_the_given_validation_part() -> None:
 def test_models_get_the_groups_where_they_take_them() -> None:
     seen = []
 
-    class Grouped(RetGKClassifier):
+    class Grouped(GraphClassifier):
         def fit(self, X: Any, y: Any = None, groups: Any = None) -> Any:
             seen.append(groups)
             return super().fit(X, y)
@@ -826,10 +826,10 @@ def with_models(folder: Path) -> Path:
     model = folder / "model.retgk"
     options = ["--C", 10, "--scale", 1, "--p", 1, "-o", model]
     assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
-    smiles = RetGKClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
+    smiles = GraphClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
     save_model(smiles, folder / "molecules.retgk")
     bonds = read_graphs(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
-    deep = RetGKClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
+    deep = GraphClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
     save_model(deep, folder / "deep.retgk")
     return folder
 

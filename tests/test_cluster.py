@@ -22,9 +22,9 @@ from sklearn.model_selection import cross_val_score
 from benchmarks.cluster_processes import ROOT, ClusterProcesses, cluster_processes
 from retgk import (
     InvalidInputError,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     _core,
     as_batch,
     embed_files,
@@ -43,7 +43,7 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
 DATA = make_graph_classification(n_graphs=60, n_labels=3, n_attributes=1, random_state=0)
-KERNEL = RetGKKernel(random_state=0, n_jobs=2)
+KERNEL = RetGK(random_state=0, n_jobs=2)
 CV = ["--folds", 3, "--C", 1, "--p", 1, "--scale", 1]
 
 
@@ -396,7 +396,7 @@ def test_molecules_are_cut_between_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"embedding": RetGKKernel()}, ("RetGKEmbedding", "RetGKKernel")),
+        ({"embedding": RetGK()}, ("RetGKEmbedding", "RetGK")),
         ({"piece_size": 0}, ("piece_size",)),
         ({"skip_invalid": True}, ("skip_invalid",)),
         ({"bond_order": True}, ("'bond_order'", "bond_orders")),
@@ -415,7 +415,7 @@ def test_embed_files_checks_before_it_works(
 @pytest.mark.slow
 def test_scikit_learn_on_a_cluster(client: Any) -> None:
     """By joblib's backend; models use one thread in each worker."""
-    model = RetGKClassifier(C=1, p=1, scale=1, random_state=0)
+    model = GraphClassifier(C=1, p=1, scale=1, random_state=0)
     here = cross_val_score(model, DATA.graphs, DATA.targets, cv=3)
     with client.as_current(), joblib.parallel_config("dask"):
         there = cross_val_score(model, DATA.graphs, DATA.targets, cv=3)

@@ -23,8 +23,8 @@ from sklearn.svm import SVC
 from retgk import (
     Comparison,
     InvalidInputError,
-    RetGKClassifier,
-    WeisfeilerLehmanKernel,
+    GraphClassifier,
+    WeisfeilerLehman,
     compare,
     make_graph_classification,
 )
@@ -55,7 +55,7 @@ MADE = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0
 
 def test_a_kernel_has_the_machine_of_scikit_learn() -> None:
     train, test = MADE.graphs[:30], MADE.graphs[30:]
-    kernel = WeisfeilerLehmanKernel(n_iter=2)
+    kernel = WeisfeilerLehman(n_iter=2)
     model = KernelClassifier(kernel, C=[10.0], random_state=0).fit(train, MADE.targets[:30])
     own = SVC(C=10.0, kernel="precomputed").fit(kernel.fit_transform(train), MADE.targets[:30])
     rows = kernel.transform(test)
@@ -71,12 +71,12 @@ def test_kernel_and_penalty_are_chosen_on_inner_folds() -> None:
     cv = [(np.flatnonzero(codes >= 0)[i::4], np.arange(40)[(i + 1) % 4 :: 4]) for i in range(4)]
     rounds, penalties = (1, 3), (0.1, 1.0, 100.0)
     model = KernelClassifier(
-        WeisfeilerLehmanKernel(), {"n_iter": rounds}, C=penalties, cv=cv, random_state=0
+        WeisfeilerLehman(), {"n_iter": rounds}, C=penalties, cv=cv, random_state=0
     ).fit(MADE.graphs, MADE.targets)
     means = {
         (n, C): cross_val_score(
             SVC(C=C, kernel="precomputed"),
-            WeisfeilerLehmanKernel(n).fit_transform(MADE.graphs),
+            WeisfeilerLehman(n).fit_transform(MADE.graphs),
             MADE.targets,
             cv=cv,
         ).mean()
@@ -90,7 +90,7 @@ def test_kernel_and_penalty_are_chosen_on_inner_folds() -> None:
 
 def test_values_are_regressed_on() -> None:
     sizes = MADE.graphs.node_counts.astype(float)
-    model = KernelRegressor(WeisfeilerLehmanKernel(2, normalize=False), random_state=0)
+    model = KernelRegressor(WeisfeilerLehman(2, normalize=False), random_state=0)
     found = model.fit(MADE.graphs[:30], sizes[:30]).predict(MADE.graphs[30:])
     assert np.corrcoef(found, sizes[30:])[0, 1] > 0.9
 
@@ -109,10 +109,10 @@ def test_the_page_names_every_method() -> None:
 
 
 def test_keys_of_methods_depend_on_parameters_but_not_on_threads() -> None:
-    model = RetGKClassifier()
-    assert estimator_key(model) == estimator_key(RetGKClassifier(n_jobs=2))
-    assert estimator_key(model) != estimator_key(RetGKClassifier(C=3))
-    deep = [KernelClassifier(WeisfeilerLehmanKernel(n)) for n in (1, 2)]
+    model = GraphClassifier()
+    assert estimator_key(model) == estimator_key(GraphClassifier(n_jobs=2))
+    assert estimator_key(model) != estimator_key(GraphClassifier(C=3))
+    deep = [KernelClassifier(WeisfeilerLehman(n)) for n in (1, 2)]
     assert estimator_key(deep[0]) != estimator_key(deep[1])
 
 
@@ -120,7 +120,7 @@ def test_keys_of_methods_depend_on_parameters_but_not_on_threads() -> None:
 def test_all_of_an_array_is_in_the_key_of_a_method(change: float) -> None:
     values = np.ones(2000)
     values[1000] += change
-    one, other = (KernelClassifier(WeisfeilerLehmanKernel(), C=C) for C in (np.ones(2000), values))
+    one, other = (KernelClassifier(WeisfeilerLehman(), C=C) for C in (np.ones(2000), values))
     assert estimator_key(one) != estimator_key(other)
 
 
@@ -330,12 +330,12 @@ def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"methods": {}}, ("there are no",)),
         ({"methods": 3}, ("methods", "3", "'retgk'", "'wl'")),
         ({"methods": b"wl"}, ("methods", "'wl'")),
-        ({"methods": RetGKClassifier}, ("methods",)),
-        ({"methods": RetGKClassifier()}, ("methods", "RetGKClassifier")),
+        ({"methods": GraphClassifier}, ("methods",)),
+        ({"methods": GraphClassifier()}, ("methods", "GraphClassifier")),
         ({"methods": make_pipeline(SVC())}, ("methods", "'mine'")),
         ({"methods": {3: "wl"}}, ("methods", "3")),
         ({"methods": [None]}, ("method 'None'",)),
-        ({"methods": {"mine": RetGKClassifier}}, ("method 'mine'",)),
+        ({"methods": {"mine": GraphClassifier}}, ("method 'mine'",)),
         ({"methods": {"mine": 3}}, ("method 'mine'", "3")),
         ({"metrics": ["rmse"]}, ("task='regression'",)),
         ({"metrics": ["acuracy"]}, ("'acuracy'",)),
@@ -459,22 +459,22 @@ def test_a_later_fold_in_which_a_search_splits_groups_names_itself() -> None:
 
 def test_folds_that_happen_to_keep_groups_are_taken() -> None:
     check_keeps_groups(search_of(4), TARGETS, np.arange(30))
-    check_keeps_groups(RetGKClassifier(cv=4), TARGETS, GROUPS)  # makes folds of groups of a number
+    check_keeps_groups(GraphClassifier(cv=4), TARGETS, GROUPS)  # makes folds of groups of a number
     check_keeps_groups(search_of([([0, 1], [99])]), TARGETS, GROUPS)  # `fit` will say it
 
 
 def test_a_splitter_of_our_own_models_may_not_split_groups_either() -> None:
     fails(
-        lambda: check_keeps_groups(RetGKClassifier(cv=KFold(4, shuffle=True)), TARGETS, GROUPS),
-        about="RetGKClassifier",
+        lambda: check_keeps_groups(GraphClassifier(cv=KFold(4, shuffle=True)), TARGETS, GROUPS),
+        about="GraphClassifier",
     )
 
 
 @pytest.mark.usefixtures("_no_work")
 def test_a_warning_names_folds_that_cannot_be_given_groups() -> None:
-    assert folds_without_groups(RetGKClassifier()) == []
+    assert folds_without_groups(GraphClassifier()) == []
     assert folds_without_groups(search_of(GroupKFold(3))) == []
-    nested = GridSearchCV(RetGKClassifier(), {"p": [1, 2]}, cv=GroupKFold(3))
+    nested = GridSearchCV(GraphClassifier(), {"p": [1, 2]}, cv=GroupKFold(3))
     assert folds_without_groups(nested) == ["estimator__cv"]
     methods = {"lr": make_pipeline(GraphSizes(), LogisticRegressionCV())}
     with (

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from retgk import (
     GraphBatch,
-    RetGKClassifier,
+    GraphClassifier,
     as_batch,
     load_tudataset,
 )
@@ -155,7 +155,7 @@ def classes():
 
 
 def quick(**options):
-    return RetGKClassifier(**({"n_steps": 8, "C": 10, "cv": 2, "random_state": 0} | options))
+    return GraphClassifier(**({"n_steps": 8, "C": 10, "cv": 2, "random_state": 0} | options))
 
 
 def test_searches_and_splits_take_a_data_set_for_its_graphs(classes):

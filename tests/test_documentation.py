@@ -69,7 +69,7 @@ def test_every_table_has_a_page():
 
 def test_public_names_have_one_group_and_an_example():
     names = reference_groups.public_names()
-    assert {"RetGKClassifier", "plot.gram_heat_map"} <= set(names)
+    assert {"GraphClassifier", "plot.gram_heat_map"} <= set(names)
     assert reference_groups.grouping_faults(reference_groups.GROUPS, names) == []
     assert reference_groups.example_faults(names) == []
 
@@ -86,7 +86,7 @@ def test_reference_has_a_page_for_every_group(tmp_path):
 
 
 def test_the_reference_is_not_written_with_faults(tmp_path, monkeypatch):
-    monkeypatch.setattr(reference_groups, "public_names", lambda: ["RetGKClassifier", "new_name"])
+    monkeypatch.setattr(reference_groups, "public_names", lambda: ["GraphClassifier", "new_name"])
     monkeypatch.setattr(reference_groups, "example_faults", lambda _: [])
     with pytest.raises(SystemExit, match="new_name: in no group of docs"):
         reference_groups.write_reference(tmp_path)
@@ -160,7 +160,7 @@ def test_demo(tmp_path, capsys):
     demo.main(tmp_path / "out", n_graphs=150)
     printed = capsys.readouterr().out
     assert "150 handwritten digits as graphs" in printed
-    assert "RetGKClassifier()" in printed
+    assert "GraphClassifier()" in printed
     assert "the same to the last bit" in printed
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert "digits.retgk" in written

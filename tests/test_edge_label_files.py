@@ -20,7 +20,7 @@ from retgk import (
     GraphDataset,
     InvalidInputError,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     as_batch,
     from_dataframe,
     from_edge_lists,
@@ -278,13 +278,13 @@ def test_types_of_bonds():
 
 
 def test_models_read_labels_of_edges_alike(tmp_path):
-    model = RetGKKernel(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=True))
+    model = RetGK(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=True))
     expected = model.transform(as_batch(BONDS[:3], bond_types=True))
     save_model(model, tmp_path / "model.retgk")
     for each in (model, load_model(tmp_path / "model.retgk")):
         assert each.reading_.options["bond_types"] is True
         np.testing.assert_array_equal(each.transform(list(BONDS[:3])), expected)
-    plain = RetGKKernel(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=False))
+    plain = RetGK(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=False))
     assert not np.allclose(plain.transform(list(BONDS[:3])), expected)
     fails(lambda: plain.transform(as_batch(BONDS, bond_types=True)), about="bond_types=True")
 
@@ -294,13 +294,13 @@ def test_labels_that_were_taken_away_stay_away():
     items = to_grakel(graphs)
     batch = from_grakel(items).without_edge_labels()
     assert not batch.reading.edge_labels
-    model = RetGKKernel(6, depth=2, random_state=0).fit(batch)
+    model = RetGK(6, depth=2, random_state=0).fit(batch)
     np.testing.assert_array_equal(model.transform(items), model.transform(batch))
     graphs = as_batch(BONDS, bond_types=True).without_edge_labels()
     assert graphs.reading.options["bond_types"] is False
 
 
-@pytest.mark.parametrize("maker", [RetGKKernel, RetGKEmbedding])
+@pytest.mark.parametrize("maker", [RetGK, RetGKEmbedding])
 @pytest.mark.parametrize("has_labels", [True, False])
 def test_models_refuse_graphs_of_the_other_kind(tmp_path, maker, has_labels):
     """The exact engine and the embedded one say the same."""
@@ -424,7 +424,7 @@ def test_values_of_edges_that_are_not_used():
             as_batch(source, attributes=[], weight=None)
             as_batch(source, attributes=[], edge_label="bond")
     with pytest.warns(InputWarning, match="edges have 'bond', which is not used"):
-        model = RetGKKernel(6).fit([graph, path_of({"bond": "-"}, {"bond": "="})])
+        model = RetGK(6).fit([graph, path_of({"bond": "-"}, {"bond": "="})])
     model.transform([graph])  # says nothing again
 
 

@@ -13,10 +13,10 @@ from scipy import stats
 
 from retgk import (
     GraphBatch,
-    RetGKClassifier,
-    RetGKKernel,
-    RetGKRegressor,
-    ShortestPathKernel,
+    GraphClassifier,
+    RetGK,
+    GraphRegressor,
+    ShortestPath,
     _core,
     from_networkx,
     load_model,
@@ -86,7 +86,7 @@ def naive_vectors(fitted, batch):
 def test_equals_kron(dtype, feature_map, batch, draw, width):
     kernel = Gaussian(gamma=0.5) if batch.n_attributes else None
     options = {"feature_map": feature_map, "n_components": width, "frequencies": draw}
-    options |= {"structure_kernel": Gaussian(gamma=20.0), "attribute_kernel": kernel}
+    options |= {"structure": Gaussian(gamma=20.0), "attributes": kernel}
     fitted = embedding_of(dtype=dtype, **options).fit(batch)
     vectors = fitted.transform(batch)
     assert vectors.dtype == dtype
@@ -100,7 +100,7 @@ def test_equals_kron(dtype, feature_map, batch, draw, width):
 def test_equals_kron_on_many_nodes(feature_map, kernel, labels, width):
     """More nodes than a block holds, and as many return probabilities as are usual."""
     batch = large_batch(20) if labels else large_batch(20).without_labels()
-    kernels = {"structure_kernel": kernel(gamma=5.0), "attribute_kernel": kernel(gamma=0.3)}
+    kernels = {"structure": kernel(gamma=5.0), "attributes": kernel(gamma=0.3)}
     fitted = embedding_of(n_steps=50, feature_map=feature_map, n_components=width, **kernels)
     error = np.abs(fitted.fit(batch).transform(batch) - naive_vectors(fitted, batch)).max()
     steepest = max(np.abs(fourier.frequencies).max() for fourier in fitted.maps_)
@@ -114,7 +114,7 @@ def test_same_bits_for_any_batch_size_and_threads(feature_map, dtype, walks, mon
     monkeypatch.setattr(embedded_vectors, "_NANOSECONDS_PER_TASK", 1.0)  # pieces of a few nodes
     batch = large_batch(40)
     options = {"feature_map": feature_map, "dtype": dtype, "n_components": 20, "n_steps": 20}
-    options |= walks | {"attribute_kernel": Gaussian(gamma=0.5)}
+    options |= walks | {"attributes": Gaussian(gamma=0.5)}
     fitted = embedding_of(n_jobs=1, **options).fit(batch)
     expected = fitted.transform(batch)
     for n_jobs, batch_size in ((1, 1), (1, 7), (2, None), (3, 64)):
@@ -131,7 +131,7 @@ def test_same_bits_for_any_batch_size_and_threads(feature_map, dtype, walks, mon
 @settings(max_examples=30)
 def test_permuting_nodes_changes_nothing(options, batch, seed):
     kernel = Gaussian(gamma=0.5) if batch.n_attributes else None
-    fitted = embedding_of(attribute_kernel=kernel, **options).fit(batch)
+    fitted = embedding_of(attributes=kernel, **options).fit(batch)
     moved = fitted.transform(permuted(batch, seed))
     assert np.abs(moved - fitted.transform(batch)).max() <= 1e-12
 
@@ -148,13 +148,13 @@ def test_disjoint_union_is_the_weighted_mean():
 def test_median_bandwidths_come_from_the_sample():
     batch = large_batch(50)
     fitted = embedding_of(
-        structure_kernel=Laplacian(gamma="median"), attribute_kernel=Gaussian(gamma="median")
+        structure=Laplacian(gamma="median"), attributes=Gaussian(gamma="median")
     ).fit(batch)
     probabilities = np.concatenate([nodes[0] for nodes in nodes_of(batch, STEPS)])
     attributes = batch.attributes
     for kernel, points, power in (
-        (fitted.structure_kernel_, probabilities, 1),
-        (fitted.attribute_kernel_, attributes, 2),
+        (fitted.structure_, probabilities, 1),
+        (fitted.attributes_, attributes, 2),
     ):
         distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
         assert 0.5 < kernel.scale * np.median(distances) ** power < 2
@@ -194,8 +194,8 @@ def estimated_products(batch, name, gammas, **options):
     found = []
     for seed in range(N_SEEDS):
         vectors = RetGKEmbedding(
-            structure_kernel=kernel(gamma=gammas[0]),
-            attribute_kernel=kernel(gamma=gammas[1]) if batch.n_attributes else None,
+            structure=kernel(gamma=gammas[0]),
+            attributes=kernel(gamma=gammas[1]) if batch.n_attributes else None,
             random_state=seed,
             n_jobs=1,
             **options,
@@ -318,7 +318,7 @@ def test_cosine_is_as_accurate_as_stated(dtype, most):
 
 # Vectors of fixed width, in which labels turn phases
 
-KERNELS_OF_PHASES = {"structure_kernel": Laplacian(5.0), "attribute_kernel": Laplacian(0.7)}
+KERNELS_OF_PHASES = {"structure": Laplacian(5.0), "attributes": Laplacian(0.7)}
 
 
 @pytest.fixture(scope="module")
@@ -429,7 +429,7 @@ def test_vectors_after_a_round_trip(graphs, names, form, tmp_path):
     own = plain.with_labels(named).with_edge_labels([NAMES[names][0]] * len(graphs.indices))
     back = FORMATS[form](own, tmp_path)
     assert back == own
-    model = phases(own, n_components=64, depth=2, attribute_kernel=None)
+    model = phases(own, n_components=64, depth=2, attributes=None)
     assert np.array_equal(model.transform(back), model.transform(own))
     save_model(model, tmp_path / "model.retgk")
     assert np.array_equal(
@@ -541,14 +541,14 @@ def test_models_and_the_command_keep_the_nodes(tmp_path: Path) -> None:
 DATA = make_graph_classification(n_graphs=20, random_state=0)
 NORMAL = np.random.default_rng(0).normal(size=(DATA.graphs.n_nodes, 2))
 MODELS = [
-    RetGKKernel(random_state=0),
-    RetGKKernel(random_state=0, tol=0),
-    RetGKKernel(random_state=0, attribute_kernel=Laplacian("median")),
-    RetGKKernel(random_state=0, attribute_kernel=Polynomial()),
+    RetGK(random_state=0),
+    RetGK(random_state=0, tol=0),
+    RetGK(random_state=0, attributes=Laplacian("median")),
+    RetGK(random_state=0, attributes=Polynomial()),
     RetGKEmbedding(random_state=0),
-    RetGKClassifier(random_state=0, cv=2),
-    RetGKClassifier(random_state=0, cv=2, approximate=True),
-    RetGKRegressor(random_state=0, cv=2),
+    GraphClassifier(random_state=0, cv=2),
+    GraphClassifier(random_state=0, cv=2, approximate=True),
+    GraphRegressor(random_state=0, cv=2),
 ]
 
 
@@ -567,18 +567,18 @@ def test_sentinels_are_named(model):
     model.fit(DATA.graphs.with_attributes(NORMAL), DATA.targets)
     ask = model.predict if hasattr(model, "predict") else model.transform
     fails(lambda: ask(with_sentinels(-1e155)), (*SENTINEL, "-1e+155"))
-    if getattr(model, "attribute_kernel", None) == Polynomial():
+    if getattr(model, "attributes", None) == Polynomial():
         fails(lambda: ask(with_sentinels(1e100)), (*SENTINEL, "1e+100", "Polynomial"))
         fails(lambda: model.fit(with_sentinels(1e100)), (*SENTINEL, "1e+100", "Polynomial"))
 
 
 @pytest.mark.parametrize("tol", [0, 1e-4])
 def test_large_values_beside_small_ones_are_not_rounded_away(tol):
-    model = RetGKKernel(random_state=0, tol=tol)
+    model = RetGK(random_state=0, tol=tol)
     fails(lambda: model.fit(with_sentinels(1e20)), (*SENTINEL, "1e+20", "float64"))
 
 
-MEDIAN = {"attribute_kernel": Laplacian("median"), "tol": 1e-6}
+MEDIAN = {"attributes": Laplacian("median"), "tol": 1e-6}
 STANDARD = {"scale_attributes": "standard", "tol": 0}
 
 
@@ -592,19 +592,19 @@ STANDARD = {"scale_attributes": "standard", "tol": 0}
 def test_medians_and_deviations_take_any_scale(rule, scale):
     """A bandwidth from the data makes the unit of attributes irrelevant."""
     options = {"random_state": 0, **rule}
-    expected = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
-    found = RetGKKernel(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
+    expected = RetGK(**options).fit_transform(DATA.graphs.with_attributes(NORMAL))
+    found = RetGK(**options).fit_transform(DATA.graphs.with_attributes(scale * NORMAL))
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e-170, 1e-300])
 @pytest.mark.parametrize("kernel", [Gaussian("median"), Laplacian("median")])
-@pytest.mark.parametrize("model", [RetGKKernel, RetGKEmbedding, ShortestPathKernel])
+@pytest.mark.parametrize("model", [RetGK, RetGKEmbedding, ShortestPath])
 def test_medians_whose_squares_are_no_numbers(model, kernel, scale):
     """They are neither zero, as of nodes that are all alike, nor an overflow."""
     graphs = DATA.graphs.with_attributes(scale * NORMAL)
     fails(
-        lambda: model(attribute_kernel=kernel, random_state=0).fit(graphs), ("median", "too small")
+        lambda: model(attributes=kernel, random_state=0).fit(graphs), ("median", "too small")
     )
 
 
@@ -618,9 +618,9 @@ def test_new_graphs_far_away_whose_nodes_are_close(tol, offset):
     near = [graph.with_attributes(steps * factor) for factor in (0.3, 0.7, 1.1)]
     graph = graph.with_attributes(offset + steps)
     gamma = 0.37 / unit
-    kernels = {"structure_kernel": Laplacian(1.0), "attribute_kernel": Laplacian(gamma)}
+    kernels = {"structure": Laplacian(1.0), "attributes": Laplacian(gamma)}
     fitted = GraphBatch.concatenate(near)
-    kernel = RetGKKernel(8, tol=tol, random_state=0, **kernels).fit(fitted)
+    kernel = RetGK(8, tol=tol, random_state=0, **kernels).fit(fitted)
     nodes = list(zip(return_probabilities_of_batch(graph, 8), graph.attributes, strict=True))
     expected = mean_embedding_product(
         nodes, nodes, lambda x, y: laplacian(x[0], y[0], 1.0) * laplacian(x[1], y[1], gamma)

@@ -151,9 +151,9 @@ def test_large_attributes_are_an_error_not_nan(dtype):
     limit = min(float(np.finfo(dtype).max), 1e150)
     batch = path(3).with_attributes([[1.0], [2.0], [limit / 2]])
     kernel = Laplacian(gamma=1.0 if dtype == np.float32 else 1e160)
-    fitted = embedding_of(attribute_kernel=kernel, dtype=dtype).fit(batch)
+    fitted = embedding_of(attributes=kernel, dtype=dtype).fit(batch)
     fails(lambda: fitted.transform(batch), ("attributes", np.dtype(dtype).name))
-    fitted = embedding_of(attribute_kernel=Laplacian(gamma=1.0), dtype=dtype).fit(batch)
+    fitted = embedding_of(attributes=Laplacian(gamma=1.0), dtype=dtype).fit(batch)
     fine = fitted.transform(path(2).with_attributes([[1e9], [-1e15]]))
     assert (np.abs(fine) <= np.sqrt(2 / 3)).all()
 
@@ -162,11 +162,11 @@ def test_large_attributes_are_an_error_not_nan(dtype):
     "options",
     [
         *({"n_components": wrong} for wrong in (0, 2.5, 10**20, (2, 3))),
-        *({name: "rbf"} for name in ("structure_kernel", "attribute_kernel", "feature_map")),
+        *({name: "rbf"} for name in ("structure", "attributes", "feature_map")),
         *({name: "rbf"} for name in ("unknown_labels", "frequencies", "method")),
         *({name: 0} for name in ("batch_size", "n_steps")),
-        {"structure_kernel": Polynomial()},
-        {"attribute_kernel": Gaussian()},  # for graphs without attributes
+        {"structure": Polynomial()},
+        {"attributes": Gaussian()},  # for graphs without attributes
         {"dtype": np.int32},
         {"depth": 2, "feature_map": "joint"},
         {"n_components": (10, 10), "feature_map": "phases"},
@@ -322,7 +322,7 @@ def test_late_labels_change_no_bit_of_the_file(
 
 @pytest.mark.usefixtures("short_pieces")
 def test_what_needs_all_nodes_is_no_stream(tmp_path: Path) -> None:
-    for options in ({"scale_attributes": "standard"}, {"structure_kernel": Laplacian("median")}):
+    for options in ({"scale_attributes": "standard"}, {"structure": Laplacian("median")}):
         embedding, path = RetGKEmbedding(**options), tmp_path / "none.npy"
         fails(lambda e=embedding, p=path: write_vectors(p, e, iter_smiles(SMILES)), "median")
 

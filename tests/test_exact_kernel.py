@@ -259,11 +259,11 @@ def wide_points(width=780):
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-6, 1e-5, 1e-4, 1e-2])
-@pytest.mark.parametrize("attribute_kernel", [Laplacian("dimension"), Gaussian(gamma=1e-3)])
+@pytest.mark.parametrize("attributes", [Laplacian("dimension"), Gaussian(gamma=1e-3)])
 @pytest.mark.parametrize("width", [80, 780])
-def test_wide_attributes(attribute_kernel, width, tol):
+def test_wide_attributes(attributes, width, tol):
     x = wide_points(width)
-    kernels = [Laplacian(gamma=1.0), attribute_kernel.fitted(x.blocks[1], x.node_ptr)]
+    kernels = [Laplacian(gamma=1.0), attributes.fitted(x.blocks[1], x.node_ptr)]
     error = weighted_gram(x, kernels=kernels, tol=tol) - naive_gram(x, x, kernels)
     assert np.abs(error).max() <= max(tol, FLOAT64_ERROR)
 

@@ -10,7 +10,7 @@ from retgk import (
     GraphBatch,
     Laplacian,
     PolynomialGraphKernel,
-    RetGKClassifier,
+    GraphClassifier,
     load_model,
     save_model,
 )
@@ -54,7 +54,7 @@ def test_complete_with_blocks_of_labels(feature_map):
 @pytest.mark.parametrize("approximate", [False, True])
 def test_complete_with_landmarks(approximate, monkeypatch):
     monkeypatch.setattr(classifier_module, "MAX_EXACT_GRAPHS", 10)
-    model = RetGKClassifier(approximate=True, n_landmarks=20 + approximate, **EXPLAINED)
+    model = GraphClassifier(approximate=True, n_landmarks=20 + approximate, **EXPLAINED)
     model.fit(TRAIN, TASKS["three classes"][:70])
     assert model.solver_ == "ridge"
     found = model.explain(NEW)
@@ -179,7 +179,7 @@ def test_targets():
         ("values", lambda model: model.explain(NEW, "mean"), "'mean'"),
         ("values", lambda model: model.explain(NEW.without_labels()), "no labels"),
         ("values", lambda model: model.explain(NEW).of(20), "graph 20"),
-        ("values", lambda _: RetGKClassifier().explain(NEW), "fitted"),
+        ("values", lambda _: GraphClassifier().explain(NEW), "fitted"),
         *(
             ("values", lambda model, n=n: model.explain(NEW, n_training=n), ("n_training", str(n)))
             for n in (-1, 2.5, True, "all")
@@ -201,7 +201,7 @@ def test_explanation_of_one_graph_among_others():
 def test_graphs_that_are_all_alike():
     """The line is a point: shares add up to nothing, and are numbers."""
     graphs = GraphBatch.concatenate([star(4), path(5)] * 6)
-    model = RetGKClassifier(cv=2, depth=0, random_state=0, approximate=False)
+    model = GraphClassifier(cv=2, depth=0, random_state=0, approximate=False)
     model.fit(graphs, np.arange(12) % 2)
     middle = GraphBatch.concatenate([star(4), path(5), complete(4)])
     found = model.explain(middle, 1)
@@ -272,8 +272,8 @@ def slow_shares(model, train, graph, coefficients):
 @pytest.mark.parametrize("p", [0.7, 1.0, 2.0])
 def test_shares_are_integrated_gradients(p):
     train, targets = TRAIN[:14].without_labels().without_attributes(), TASKS["two classes"][:14]
-    options = {"structure_kernel": Laplacian(3.0), "scale_attributes": "raw", "tol": 0.0}
-    model = RetGKClassifier(
+    options = {"structure": Laplacian(3.0), "scale_attributes": "raw", "tol": 0.0}
+    model = GraphClassifier(
         approximate=False, depth=0, p=p, scale=1, **(EXPLAINED | {"n_steps": 4}), **options
     ).fit(train, targets)
     graph = NEW[3:4].without_labels().without_attributes()

@@ -13,8 +13,8 @@ import pytest
 from retgk import (
     GraphBatch,
     GraphDataset,
-    RetGKClassifier,
-    RetGKRegressor,
+    GraphClassifier,
+    GraphRegressor,
     _core,
     explore,
     load_digit_graphs,
@@ -102,7 +102,7 @@ def test_classes_may_be_floating_point_numbers() -> None:
 
 
 def test_a_classifier() -> None:
-    model = RetGKClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
+    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
     header, arrays = unpacked(explore(DATA, model=model).text)
     found = {column["role"]: column for column in header["columns"]}
     predicted = np.array(found["predicted"]["names"])[arrays[found["predicted"]["key"]]]
@@ -112,13 +112,13 @@ def test_a_classifier() -> None:
     explained = model.explain(DATA.graphs)
     unit = np.repeat(arrays["shareUnits"], DATA.graphs.node_counts)
     np.testing.assert_allclose(arrays["shares"] * unit, explained.shares, atol=unit.max())
-    assert "RetGKClassifier" in header["notes"][0]
+    assert "GraphClassifier" in header["notes"][0]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_classifier_looks_at_graphs_once(n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     targets = np.arange(len(DATA)) % n_classes
-    model = RetGKClassifier(cv=3, n_steps=4, random_state=0).fit(DATA.graphs, targets)
+    model = GraphClassifier(cv=3, n_steps=4, random_state=0).fit(DATA.graphs, targets)
     predicted, known = model.predict(DATA.graphs), model.predict_proba(DATA.graphs)
     looks = []
     own = classifier.decision_values
@@ -133,14 +133,14 @@ def test_a_classifier_looks_at_graphs_once(n_classes: int, monkeypatch: pytest.M
 
 def test_a_classifier_without_probabilities() -> None:
     graphs, targets = DATA.graphs[:2], [0.0, 1.0]
-    model = RetGKClassifier(n_steps=4, random_state=0).fit(graphs, targets)
+    model = GraphClassifier(n_steps=4, random_state=0).fit(graphs, targets)
     header, _ = unpacked(explore(graphs, targets, model=model).text)
     assert [column["role"] for column in header["columns"][:3]] == ["class", "predicted", "correct"]
 
 
 def test_a_regressor() -> None:
     sizes = DATA.graphs.node_counts + 0.25
-    model = RetGKRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, sizes)
+    model = GraphRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, sizes)
     header, arrays = unpacked(explore(DATA.graphs, sizes, model=model).text)
     found = {column["role"]: column for column in header["columns"]}
     error = model.predict(DATA.graphs) - sizes
@@ -158,7 +158,7 @@ def test_predictions_of_others() -> None:
 
 def test_models_of_several_targets_are_refused() -> None:
     both = np.stack([DATA.targets, 1 - DATA.targets], axis=1).astype(float)
-    model = RetGKRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, both)
+    model = GraphRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, both)
     fails(lambda: explore(DATA.graphs, model=model), about="several targets for")
 
 
@@ -317,7 +317,7 @@ def test_a_notebook_shows_it() -> None:
         ({"positions": [[0, 0]]}, ("positions",)),
         ({"vectors": [[0.0, np.nan]] * 40}, ("vectors",)),
         ({"max_drawn_nodes": -1}, ("max_drawn_nodes",)),
-        ({"model": 3}, ("model", "RetGKClassifier", "RetGKRegressor")),
+        ({"model": 3}, ("model", "GraphClassifier", "GraphRegressor")),
         ({"predicted": [1]}, ("'predicted'",)),
     ],
 )
@@ -420,7 +420,7 @@ def test_vectors_of_others() -> None:
 
 
 def test_command(graphs_file: Path, tmp_path: Path) -> None:
-    model = RetGKClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
+    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
     save_model(model, tmp_path / "model.retgk")
     page = tmp_path / "page.html"
     command = ("explore", graphs_file, "--model", tmp_path / "model.retgk", "-o", page)
@@ -428,7 +428,7 @@ def test_command(graphs_file: Path, tmp_path: Path) -> None:
     assert (found["graphs"], found["drawn"]) == (40, 40)
     header, _ = unpacked(page.read_text("utf-8"))
     assert header["title"] == "Mine"
-    assert header["model"]["by"] == "a RetGKClassifier"
+    assert header["model"]["by"] == "a GraphClassifier"
     assert "wrote" in invoke(*command, "--projection", "pca").stderr
 
 
@@ -523,7 +523,7 @@ def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("models") / "model.retgk"
-    model = RetGKClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
+    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
     save_model(model, file)
     return file
 
@@ -534,7 +534,7 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     pytest.importorskip("rdkit")
     folder = tmp_path_factory.mktemp("molecules")
     smiles = ["C" * k for k in range(2, 10)] + ["CO" + "C" * k for k in range(8)]
-    model = RetGKClassifier(cv=2, n_steps=5, depth=1, random_state=0)
+    model = GraphClassifier(cv=2, n_steps=5, depth=1, random_state=0)
     save_model(model.fit(smiles, [0] * 8 + [1] * 8), folder / "model.retgk")
     (folder / "new.smi").write_text(f"CCO ethanol\nCCCN {HOSTILE}\n")
     return folder / "model.retgk", folder / "new.smi"
@@ -588,7 +588,7 @@ def test_page_of_graphs(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
 
 def test_page_of_several_targets(graphs_file: Path, tmp_path: Path) -> None:
     counts = np.stack([DATA.graphs.node_counts, DATA.graphs.edge_counts], axis=1)
-    model = RetGKRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, counts)
+    model = GraphRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, counts)
     save_model(model, tmp_path / "model.retgk")
     command = ("explain", tmp_path / "model.retgk", graphs_file, "-o", tmp_path / "page.html")
     assert_fails(invoke(*command), "2")

@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 
 from retgk import (
     GraphDataset,
-    RetGKClassifier,
-    RetGKKernel,
-    RetGKRegressor,
+    GraphClassifier,
+    RetGK,
+    GraphRegressor,
     as_batch,
     from_networkx,
     from_smiles,
@@ -34,10 +34,10 @@ CLASSES = np.arange(20) % 2
 
 
 def quick(**options):
-    return RetGKClassifier(**{"n_steps": 6, "C": 1, "p": 1, "scale": 1, "cv": 2, **options})
+    return GraphClassifier(**{"n_steps": 6, "C": 1, "p": 1, "scale": 1, "cv": 2, **options})
 
 
-@pytest.mark.parametrize("model", [quick(), RetGKRegressor(n_steps=6, cv=2)])
+@pytest.mark.parametrize("model", [quick(), GraphRegressor(n_steps=6, cv=2)])
 def test_missing_targets_are_refused(model):
     masked = np.ma.array(np.arange(20.0) % 2, mask=np.arange(20) == 3)
     fails(lambda: model.fit(GRAPHS, masked), ("graph 3", "masked"))
@@ -92,7 +92,7 @@ def test_a_failed_first_fit_leaves_the_model_unfitted(options, about):
     assert not [name for name in vars(model) if name.endswith("_")]
 
 
-@pytest.mark.parametrize("model", [quick(), RetGKRegressor(), RetGKKernel()])
+@pytest.mark.parametrize("model", [quick(), GraphRegressor(), RetGK()])
 def test_no_graphs_at_all(model):
     fails(lambda: model.fit(GRAPHS[:0], []), "no graphs")
 
@@ -108,8 +108,8 @@ def test_folds_may_be_masks():
 # Warnings of data are shown once for a call, however many folds convert it
 
 Y = np.arange(12) % 2
-MODEL = RetGKClassifier(n_steps=4, C=1, p=1, scale=1, cv=2, random_state=0)
-KERNEL = make_pipeline(RetGKKernel(n_steps=4, random_state=0), SVC(kernel="precomputed"))
+MODEL = GraphClassifier(n_steps=4, C=1, p=1, scale=1, cv=2, random_state=0)
+KERNEL = make_pipeline(RetGK(n_steps=4, random_state=0), SVC(kernel="precomputed"))
 
 
 def correlations() -> list[Any]:

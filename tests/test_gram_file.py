@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from retgk import Laplacian, RetGKKernel, save_model, write_mean_embedding_gram
+from retgk import Laplacian, RetGK, save_model, write_mean_embedding_gram
 from retgk.estimators import gram_file
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
@@ -26,7 +26,7 @@ from tests.example_graphs import assert_close, graphs_of_kind
 
 def test_gram_file_equals_the_matrix_in_memory(tmp_path, monkeypatch):
     graphs = graphs_of_kind("both", 30)
-    kernel = RetGKKernel(tol=0, random_state=0)
+    kernel = RetGK(tol=0, random_state=0)
     monkeypatch.setattr(gram_file, "BLOCK_BYTES", 8 * 30 * 7)
     matrix = write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
     assert np.array_equal(matrix, matrix.T)
@@ -84,7 +84,7 @@ def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
 @pytest.mark.parametrize("n_blocks", [0, 2])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"kernel": RetGKKernel(method="monte-carlo", n_walks=9)}],
+    [{}, {"kernel": RetGK(method="monte-carlo", n_walks=9)}],
     ids=["plain", "walks"],
 )
 def test_call_without_a_seed_can_be_continued(tmp_path, monkeypatch, options, n_blocks):
@@ -92,8 +92,8 @@ def test_call_without_a_seed_can_be_continued(tmp_path, monkeypatch, options, n_
     write_until_killed(path, graphs, n_blocks, monkeypatch, **options)
     seed = json.loads((tmp_path / "gram.npy.partial.json").read_text())["seed"]
     matrix = write_mean_embedding_gram(path, graphs, **options)
-    same = options.get("kernel", RetGKKernel())
-    same = RetGKKernel(**{**same.get_params(), "random_state": seed})
+    same = options.get("kernel", RetGK())
+    same = RetGK(**{**same.get_params(), "random_state": seed})
     whole = write_mean_embedding_gram(tmp_path / "whole.npy", graphs, kernel=same)
     np.testing.assert_array_equal(matrix, whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gram.npy", "whole.npy"]
@@ -102,7 +102,7 @@ def test_call_without_a_seed_can_be_continued(tmp_path, monkeypatch, options, n_
 @pytest.mark.usefixtures("small_blocks")
 def test_journal_of_another_matrix_is_not_believed(tmp_path, monkeypatch):
     graphs, path = graphs_of_kind("both", 30), tmp_path / "gram.npy"
-    kernel = RetGKKernel(random_state=0)
+    kernel = RetGK(random_state=0)
     write_until_killed(path, graphs, 3, monkeypatch, kernel=kernel)
     (tmp_path / "gram.npy.partial").unlink()
     write_until_killed(path, graphs, 0, monkeypatch, kernel=kernel)
@@ -116,7 +116,7 @@ def test_digest_knows_everything_that_matters():
     graphs = graphs_of_kind("attributes", 6)
 
     def digest(batch=graphs, n_steps=4, **options):
-        given = {"tol": 0.0, "structure_kernel": Laplacian(1.0), "random_state": 0, **options}
+        given = {"tol": 0.0, "structure": Laplacian(1.0), "random_state": 0, **options}
         return ExactEngine(**given).fit(NodeFeatures(batch, Walks(n_steps))).digest()
 
     other_attributes = graphs.with_attributes(graphs.attributes[::-1])
@@ -124,7 +124,7 @@ def test_digest_knows_everything_that_matters():
         digest(),
         digest(n_steps=5),
         digest(tol=1e-4),
-        digest(structure_kernel=Laplacian(2.0)),
+        digest(structure=Laplacian(2.0)),
         digest(graphs[::-1]),
         digest(graphs[:5]),
         digest(other_attributes),
@@ -143,12 +143,12 @@ def test_disk_that_is_full(tmp_path, monkeypatch):
 
 def test_kernel_is_left_as_it_is(tmp_path):
     graphs = graphs_of_kind("both", 12)
-    kernel = RetGKKernel(random_state=0).fit(graphs[:6])
-    before = kernel.transform(graphs), kernel.structure_kernel_, kernel.label_names_
+    kernel = RetGK(random_state=0).fit(graphs[:6])
+    before = kernel.transform(graphs), kernel.structure_, kernel.label_names_
     write_mean_embedding_gram(tmp_path / "gram.npy", graphs, kernel=kernel)
     np.testing.assert_array_equal(kernel.transform(graphs), before[0])
-    assert (kernel.structure_kernel_, kernel.label_names_) == before[1:]
-    unfitted = RetGKKernel(random_state=0)
+    assert (kernel.structure_, kernel.label_names_) == before[1:]
+    unfitted = RetGK(random_state=0)
     write_mean_embedding_gram(tmp_path / "other.npy", graphs, kernel=unfitted)
     with pytest.raises(NotFittedError):
         save_model(unfitted, tmp_path / "model.retgk")
@@ -158,7 +158,7 @@ def test_kernel_is_left_as_it_is(tmp_path):
 
 N_GRAPHS = 30
 GRAPHS = graphs_of_kind("both", N_GRAPHS)
-KERNEL = RetGKKernel(random_state=0)
+KERNEL = RetGK(random_state=0)
 
 
 class Begun:
@@ -278,7 +278,7 @@ def test_kill_after_the_last_step_but_one(begun: Begun, tmp_path: Path) -> None:
 
 WRITER = """
 import sys, time
-from retgk import RetGKKernel, write_mean_embedding_gram
+from retgk import RetGK, write_mean_embedding_gram
 from retgk.kernels.exact import ExactEngine
 from retgk.estimators import gram_file
 from tests.example_graphs import graphs_of_kind
@@ -289,7 +289,7 @@ def slow(*arguments):
     time.sleep(float(sys.argv[2]))
     return products(*arguments)
 ExactEngine.inner_products = slow
-kernel = RetGKKernel(random_state=0)
+kernel = RetGK(random_state=0)
 write_mean_embedding_gram(sys.argv[1], graphs_of_kind("both", 30), kernel=kernel)
 """
 

@@ -1,4 +1,4 @@
-"""What RetGKKernel and its parts refuse, and when."""
+"""What RetGK and its parts refuse, and when."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,17 +18,17 @@ from retgk import (
     Gaussian,
     GraphBatch,
     GraphDataset,
-    GraphInvariantKernel,
+    GraphInvariant,
     InvalidInputError,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
-    ShortestPathKernel,
-    SubgraphMatchingKernel,
+    RetGK,
+    GraphRegressor,
+    ShortestPath,
+    SubgraphMatching,
     as_batch,
     distance,
     load_model,
@@ -53,7 +53,7 @@ from tests.example_graphs import KINDS, graphs_of_kind
 
 
 def fit(**options):
-    return RetGKKernel(**options).fit(graphs_of_kind("both"))
+    return RetGK(**options).fit(graphs_of_kind("both"))
 
 
 BAD_INPUT = [
@@ -65,8 +65,8 @@ BAD_INPUT = [
     (lambda: ExponentialGraphKernel(scale=0), ("scale", "0")),
     (lambda: PolynomialGraphKernel(c=-1), ("c", "-1")),
     (lambda: PolynomialGraphKernel(d=0), ("d", "0")),
-    (lambda: fit(attribute_kernel={}), "attribute_kernel"),
-    (lambda: fit(attribute_kernel={"a": ([99], Laplacian())}), ("block 'a'", "columns")),
+    (lambda: fit(attributes={}), "attributes"),
+    (lambda: fit(attributes={"a": ([99], Laplacian())}), ("block 'a'", "columns")),
     (lambda: fit().transform(graphs_of_kind("labels")), "0 attributes"),
     (lambda: fit().transform(graphs_of_kind("attributes")), "no labels"),
 ]
@@ -93,11 +93,11 @@ BAD_PARAMETERS = [
     ({"n_steps": 0}, ("n_steps", "0")),
     ({"method": "guess"}, ("method", "guess")),
     ({"n_jobs": 0}, "n_jobs"),
-    ({"structure_kernel": "laplacian"}, ("structure_kernel", "laplacian")),
-    ({"structure_kernel": Delta()}, ("structure_kernel", "Delta")),
-    ({"attribute_kernel": Delta()}, ("attribute_kernel", "Delta")),
-    ({"attribute_kernel": {"a": Laplacian()}}, ("block 'a'", "columns")),
-    ({"attribute_kernel": {"a": ([0], "laplacian")}}, ("block 'a'", "Laplacian")),
+    ({"structure": "laplacian"}, ("structure", "laplacian")),
+    ({"structure": Delta()}, ("structure", "Delta")),
+    ({"attributes": Delta()}, ("attributes", "Delta")),
+    ({"attributes": {"a": Laplacian()}}, ("block 'a'", "columns")),
+    ({"attributes": {"a": ([0], "laplacian")}}, ("block 'a'", "Laplacian")),
 ]
 
 
@@ -107,14 +107,14 @@ BAD_PARAMETERS = [
     [
         *((partial(fit, **parameters), about) for parameters, about in BAD_PARAMETERS),
         (lambda: fit(graph_kernel="rbf"), ("graph_kernel", "rbf")),
-        (lambda: RetGKKernel().fit(graphs_of_kind("labels")[:1]), "one graph"),
-        (lambda: RetGKKernel().fit(graphs_of_kind("both")[:0]), "no graphs"),
+        (lambda: RetGK().fit(graphs_of_kind("labels")[:1]), "one graph"),
+        (lambda: RetGK().fit(graphs_of_kind("both")[:0]), "no graphs"),
         (
-            lambda: RetGKKernel(attribute_kernel=Laplacian()).fit(graphs_of_kind("labels")),
+            lambda: RetGK(attributes=Laplacian()).fit(graphs_of_kind("labels")),
             "no attributes",
         ),
         *(
-            (partial(getattr(RetGKKernel(), method), graphs_of_kind("both")), "not fitted")
+            (partial(getattr(RetGK(), method), graphs_of_kind("both")), "not fitted")
             for method in ("transform", "distances", "diagonal")
         ),
     ],
@@ -127,11 +127,11 @@ def test_faults_are_found_before_the_work(call, about):
 @pytest.mark.parametrize(("parameters", "about"), BAD_PARAMETERS)
 def test_bad_candidates_are_found_before_the_work(parameters, about):
     """The last candidate is looked at before anything is computed for the first."""
-    good = {"n_steps": 50, "structure_kernel": None, "attribute_kernel": None}
+    good = {"n_steps": 50, "structure": None, "attributes": None}
     candidates = {
         name: (good[name], bad) if name in good else bad for name, bad in parameters.items()
     }
-    model = RetGKClassifier(**candidates, cv=2)
+    model = GraphClassifier(**candidates, cv=2)
     fails(lambda: model.fit(graphs_of_kind("both", 12), np.arange(12) % 2), about)
 
 
@@ -140,7 +140,7 @@ def test_memory_is_asked_for_what_is_made(monkeypatch):
     graphs = graphs_of_kind("both")
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 8 * 81)
     assert mean_embedding_gram(graphs, random_state=0).shape == (9, 9)
-    fails(lambda: RetGKKernel().fit_transform(graphs), ("kernel matrix", "GiB"))
+    fails(lambda: RetGK().fit_transform(graphs), ("kernel matrix", "GiB"))
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 8 * 80)
     fails(fit, ("kernel matrix", "GiB"))
 
@@ -163,22 +163,22 @@ Halved = halved(Laplacian)
 
 
 MODELS_OF_KERNELS = {
-    "kernel": RetGKKernel,
-    "float64": partial(RetGKKernel, tol=0),
+    "kernel": RetGK,
+    "float64": partial(RetGK, tol=0),
     "embedding": RetGKEmbedding,
     "tensor": partial(RetGKEmbedding, feature_map="tensor", n_components=8),
-    "classifier": partial(RetGKClassifier, cv=2),
-    "approximate": partial(RetGKClassifier, cv=2, approximate=True),
-    "shortest paths": ShortestPathKernel,
-    "invariants": GraphInvariantKernel,
-    "matchings": SubgraphMatchingKernel,
+    "classifier": partial(GraphClassifier, cv=2),
+    "approximate": partial(GraphClassifier, cv=2, approximate=True),
+    "shortest paths": ShortestPath,
+    "invariants": GraphInvariant,
+    "matchings": SubgraphMatching,
 }
 
 
 PLACES = [
     (model, name)
     for model, make in MODELS_OF_KERNELS.items()
-    for name in ("structure_kernel", "attribute_kernel")
+    for name in ("structure", "attributes")
     if name in make().get_params()
 ]
 
@@ -194,11 +194,11 @@ def test_kernels_of_others_are_refused_by_all_models(model, name, kernel):
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        (RetGKKernel, {"attribute_kernel": {"a": ([0], halved(Bridge)())}}),
-        (RetGKKernel, {"attribute_kernel": {"a": ([0], Halved(1.0))}}),
-        (RetGKKernel, {"graph_kernel": halved(ExponentialGraphKernel)(1.0)}),
-        (SubgraphMatchingKernel, {"attribute_kernel": halved(Bridge)()}),
-        (SubgraphMatchingKernel, {"edge_kernel": halved(Bridge)()}),
+        (RetGK, {"attributes": {"a": ([0], halved(Bridge)())}}),
+        (RetGK, {"attributes": {"a": ([0], Halved(1.0))}}),
+        (RetGK, {"graph_kernel": halved(ExponentialGraphKernel)(1.0)}),
+        (SubgraphMatching, {"attributes": halved(Bridge)()}),
+        (SubgraphMatching, {"edge_kernel": halved(Bridge)()}),
     ],
 )
 def test_subclasses_are_refused_wherever_a_kernel_is_given(model, options):
@@ -338,8 +338,8 @@ def test_digest_and_work_grow_with_the_graphs(make_engine, features):
 def test_check_finds_faults_before_any_work(make_engine):
     engine, graphs = make_engine(), graphs_of_kind("both", 3)
     fails(lambda: engine.check(graphs[:0]), "no graphs")
-    engine.structure_kernel = "rbf"
-    fails(lambda: engine.check(graphs), ("structure_kernel", "rbf"))
+    engine.structure = "rbf"
+    fails(lambda: engine.check(graphs), ("structure", "rbf"))
 
 
 @pytest.mark.parametrize("n_steps", [[8], [8, 3], [3, 8, 5]])
@@ -395,16 +395,16 @@ def sent(model, **options):
         (lambda: similarity("CC", "CO", label="x"), "as_batch(graphs, label='x')"),
         (lambda: distance("CC", "CO", n_step=3), ("'n_step'", "n_steps")),
         (lambda: squared_mmd(SMILES, symetrize=True), ("symmetrize", "as_batch")),
-        (lambda: mean_embedding_gram(SMILES, graph_kernel=None), "attribute_kernel"),
+        (lambda: mean_embedding_gram(SMILES, graph_kernel=None), "attributes"),
         (lambda: pairwise_distances(SMILES, weight="w"), "as_batch(graphs, weight='w')"),
         (
-            sent(RetGKClassifier(), label="x"),
-            ("RetGKClassifier.fit", "as_batch(graphs, label='x')"),
+            sent(GraphClassifier(), label="x"),
+            ("GraphClassifier.fit", "as_batch(graphs, label='x')"),
         ),
-        (sent(RetGKRegressor(), atributes="x"), "attributes"),
-        (sent(RetGKKernel(), n_steps=3), "RetGKKernel(n_steps=3)"),
+        (sent(GraphRegressor(), atributes="x"), "attributes"),
+        (sent(RetGK(), n_steps=3), "RetGK(n_steps=3)"),
         (sent(RetGKEmbedding(), label="x"), "as_batch(graphs, label='x')"),
-        (lambda: RetGKKernel().fit_transform(GRAPHS, label="x"), "as_batch"),
+        (lambda: RetGK().fit_transform(GRAPHS, label="x"), "as_batch"),
         (lambda: RetGKEmbedding().fit_transform(GRAPHS, label="x"), "as_batch"),
         (lambda: as_batch("CC", lable="x"), ("'lable'", "label", "add_hydrogens")),
         (lambda: as_batch(SMILES, bond_order=True), "bond_orders"),
@@ -418,7 +418,7 @@ def test_where_an_option_belongs(call: Any, about: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "model_class", [RetGKClassifier, RetGKRegressor, RetGKKernel, RetGKEmbedding]
+    "model_class", [GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding]
 )
 def test_constructors_are_those_of_scikit_learn(model_class: Any) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument"):
@@ -431,10 +431,10 @@ UNLABELLED = [nx.gnp_random_graph(8 + i % 3, 0.3 + 0.2 * (i % 2), seed=i) for i 
 MOLECULES = ["C" * (1 + i % 4) + "O" * (i % 2) for i in range(12)]
 Y = np.arange(12) % 2
 MODELS = {
-    "classifier": RetGKClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
-    "regressor": RetGKRegressor(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
+    "classifier": GraphClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
+    "regressor": GraphRegressor(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
     "embedding": RetGKEmbedding(n_steps=5, n_components=8, random_state=0),
-    "kernel": RetGKKernel(n_steps=5, random_state=0),
+    "kernel": RetGK(n_steps=5, random_state=0),
 }
 OF_LABELS = ("labels", "SMILES", "without_labels()", "--no-labels")
 PATH = ("'new.smi'", "read_graphs")
@@ -480,6 +480,6 @@ def test_one_graph_and_data_sets_are_taken(loaded: Any) -> None:
 
 
 def test_graphs_without_labels_for_a_model_of_molecules() -> None:
-    model = RetGKKernel(n_steps=5).fit(MOLECULES)
+    model = RetGK(n_steps=5).fit(MOLECULES)
     fails(lambda: model.transform(UNLABELLED), ("networkx", "label="))
     assert "the fitted ones" not in fails(lambda: model.transform(["C(", "C"]))

@@ -1,4 +1,4 @@
-"""RetGKKernel against the naive reference, and as an estimator of scikit-learn."""
+"""RetGK against the naive reference, and as an estimator of scikit-learn."""
 
 import pickle
 
@@ -15,9 +15,9 @@ from retgk import (
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     distance,
     load_tudataset,
     make_graph_classification,
@@ -54,7 +54,7 @@ from tests.test_exact_kernel import KERNELS, TOLERANCES, naive_gram, random_poin
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-3])
 def test_inner_products_equal_naive(kind, tol):
     graphs = graphs_of_kind(kind)
-    kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), tol=tol).fit(graphs)
+    kernel = RetGK(8, structure=Laplacian(3.0), tol=tol).fit(graphs)
     gamma_c = 1 / np.sqrt(graphs.n_attributes or 1)
     assert_close(kernel.inner_products_, naive_products(graphs, 3.0, gamma_c), max(tol, 1e-12))
 
@@ -71,7 +71,7 @@ def test_graph_kernels_equal_naive():
         ExponentialGraphKernel(p=0.7, scale=8): np.exp(-((np.sqrt(squared) / 8 / median) ** 0.7)),
     }
     for graph_kernel, expected in cases.items():
-        kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), graph_kernel=graph_kernel, tol=0)
+        kernel = RetGK(8, structure=Laplacian(3.0), graph_kernel=graph_kernel, tol=0)
         assert_close(kernel.fit_transform(graphs), expected, 1e-6)
 
 
@@ -83,7 +83,7 @@ def test_attribute_blocks_multiply():
         "first": ([0], Gaussian(0.3)),
         "rest": (slice(1, None), Polynomial(degree=2, coef0=1.0, gamma=0.5)),
     }
-    kernel = RetGKKernel(8, structure_kernel=Laplacian(3.0), attribute_kernel=blocks, tol=0)
+    kernel = RetGK(8, structure=Laplacian(3.0), attributes=blocks, tol=0)
 
     def node_kernel(a, b):
         first = np.exp(-0.3 * (a[2][0] - b[2][0]) ** 2)
@@ -100,7 +100,7 @@ def test_attribute_blocks_multiply():
 @pytest.mark.parametrize("tol", [0, 1e-5])
 def test_transform_gives_the_rows_of_fit_transform(kind, tol):
     graphs = graphs_of_kind(kind)
-    kernel = RetGKKernel(8, graph_kernel=PolynomialGraphKernel(), tol=tol, random_state=0)
+    kernel = RetGK(8, graph_kernel=PolynomialGraphKernel(), tol=tol, random_state=0)
     whole = kernel.fit_transform(graphs)
     assert_close(kernel.transform(graphs), whole, 2 * tol + 1e-13)
     assert_close(kernel.transform(graphs[[4, 1]]), whole[[4, 1]], 2 * tol + 1e-13)
@@ -109,37 +109,37 @@ def test_transform_gives_the_rows_of_fit_transform(kind, tol):
 @pytest.mark.parametrize("tol", [0, 1e-5])
 def test_same_bits_for_any_number_of_threads(tol):
     graphs = graphs_of_kind("both", 60)
-    one, two = (RetGKKernel(tol=tol, n_jobs=n, random_state=0).fit(graphs) for n in (1, 2))
+    one, two = (RetGK(tol=tol, n_jobs=n, random_state=0).fit(graphs) for n in (1, 2))
     assert np.array_equal(one.inner_products_, two.inner_products_)
     assert np.array_equal(one.transform(graphs[:7]), two.transform(graphs[:7]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_positive_semidefinite(kind):
-    matrix = RetGKKernel(random_state=0).fit_transform(graphs_of_kind(kind, 40))
+    matrix = RetGK(random_state=0).fit_transform(graphs_of_kind(kind, 40))
     assert np.array_equal(matrix, matrix.T)
     assert np.linalg.eigvalsh(matrix).min() > -1e-6
 
 
 def test_bandwidths_come_from_fitted_graphs_alone():
     graphs = graphs_of_kind("both", 20)
-    kernel = RetGKKernel(random_state=0).fit(graphs[:10])
-    before = (kernel.structure_kernel_, kernel.attribute_kernels_, kernel.graph_kernel_)
+    kernel = RetGK(random_state=0).fit(graphs[:10])
+    before = (kernel.structure_, kernel.attributes_, kernel.graph_kernel_)
     kernel.transform(graphs[10:])
-    assert before == (kernel.structure_kernel_, kernel.attribute_kernels_, kernel.graph_kernel_)
-    again = RetGKKernel(random_state=0).fit(graphs[:10])
+    assert before == (kernel.structure_, kernel.attributes_, kernel.graph_kernel_)
+    again = RetGK(random_state=0).fit(graphs[:10])
     assert np.array_equal(kernel.transform(graphs[10:]), again.transform(graphs[10:]))
 
 
 def test_unseen_labels_match_nothing_that_was_fitted():
     fitted = graphs_of_kind("labels")
     strange = fitted.with_labels(["strange"] * fitted.n_nodes)
-    kernel = RetGKKernel(graph_kernel=PolynomialGraphKernel(), random_state=0, tol=0).fit(fitted)
+    kernel = RetGK(graph_kernel=PolynomialGraphKernel(), random_state=0, tol=0).fit(fitted)
     with pytest.warns(UserWarning, match=r"known: they have 'strange' \(str\), the fitted ones 0"):
         assert not kernel.transform(strange).any()
-    alike = RetGKKernel(
+    alike = RetGK(
         graph_kernel=PolynomialGraphKernel(),
-        structure_kernel=kernel.structure_kernel_,
+        structure=kernel.structure_,
         tol=0,
     ).fit(strange)
     assert_close(kernel.diagonal(strange), alike.diagonal(), 1e-13)
@@ -147,7 +147,7 @@ def test_unseen_labels_match_nothing_that_was_fitted():
 
 def test_distances_and_diagonal():
     graphs = graphs_of_kind("attributes")
-    kernel = RetGKKernel(tol=0, random_state=0)
+    kernel = RetGK(tol=0, random_state=0)
     matrix = kernel.fit_transform(graphs)
     assert_close(kernel.diagonal(), np.diag(matrix), 0)
     assert_close(kernel.diagonal(graphs), np.diag(matrix), 1e-13)
@@ -158,7 +158,7 @@ def test_distances_and_diagonal():
 
 def test_functions_agree_with_the_estimator():
     graphs = graphs_of_kind("both")
-    kernel = RetGKKernel(tol=0, random_state=0).fit(graphs)
+    kernel = RetGK(tol=0, random_state=0).fit(graphs)
     options = {"tol": 0, "random_state": 0}
     assert_close(mean_embedding_gram(graphs, **options), kernel.inner_products_, 0)
     assert_close(
@@ -170,10 +170,10 @@ def test_functions_agree_with_the_estimator():
 
 def test_monte_carlo_kernel_is_close_and_reproducible():
     graphs = graphs_of_kind("labels")
-    options = {"structure_kernel": Laplacian(3.0), "tol": 0, "random_state": 0}
-    exact = RetGKKernel(**options).fit(graphs).inner_products_
+    options = {"structure": Laplacian(3.0), "tol": 0, "random_state": 0}
+    exact = RetGK(**options).fit(graphs).inner_products_
     first, again = (
-        RetGKKernel(method="monte-carlo", n_walks=500, **options).fit(graphs).inner_products_
+        RetGK(method="monte-carlo", n_walks=500, **options).fit(graphs).inner_products_
         for _ in range(2)
     )
     assert np.array_equal(first, again)
@@ -183,7 +183,7 @@ def test_monte_carlo_kernel_is_close_and_reproducible():
 def test_columns_of_a_block_may_be_a_tuple():
     graphs = graphs_of_kind("attributes")
     found, expected = (
-        RetGKKernel(attribute_kernel={"a": (columns, Laplacian(1.0))}, random_state=0).fit(graphs)
+        RetGK(attributes={"a": (columns, Laplacian(1.0))}, random_state=0).fit(graphs)
         for columns in ((0, 1), [0, 1])
     )
     np.testing.assert_array_equal(found.inner_products_, expected.inner_products_)
@@ -192,21 +192,21 @@ def test_columns_of_a_block_may_be_a_tuple():
 @pytest.mark.parametrize("random_state", [None, 3, np.random.default_rng(3)])
 def test_monte_carlo_walks_stay_the_same_after_fit(random_state):
     graphs = graphs_of_kind("labels", 12)
-    kernel = RetGKKernel(
+    kernel = RetGK(
         method="monte-carlo",
         n_walks=20,
-        structure_kernel=Laplacian(3.0),
+        structure=Laplacian(3.0),
         random_state=random_state,
         tol=0,
     ).fit(graphs[:8])
     np.testing.assert_array_equal(kernel.transform(graphs), kernel.transform(graphs))
     assert_close(kernel.distances(graphs[:8]), kernel.distances(), 1e-6)
-    other = RetGKKernel(method="monte-carlo", n_walks=20, random_state=4).fit(graphs[:8])
+    other = RetGK(method="monte-carlo", n_walks=20, random_state=4).fit(graphs[:8])
     assert other.walk_seed_ == 4
 
 
 def test_median_of_the_graph_kernel_is_that_of_all_distances():
-    kernel = RetGKKernel(random_state=0).fit(graphs_of_kind("both", 30))
+    kernel = RetGK(random_state=0).fit(graphs_of_kind("both", 30))
     squared = squared_mmd_from_products(
         kernel.inner_products_, kernel.squared_norms_, kernel.squared_norms_
     )
@@ -214,7 +214,7 @@ def test_median_of_the_graph_kernel_is_that_of_all_distances():
     assert kernel.graph_kernel_ == ExponentialGraphKernel().fitted(np.median(squared))
 
 
-@pytest.mark.parametrize("estimator", [RetGKKernel, RetGKEmbedding])
+@pytest.mark.parametrize("estimator", [RetGK, RetGKEmbedding])
 def test_symmetric_graphs_need_no_bandwidth_of_their_own(estimator):
     """Their nodes are alike but for rounding, which must not become the unit of distances."""
     ladder = nx.circular_ladder_graph(6)
@@ -253,7 +253,7 @@ def test_exact_kernel_keeps_its_promise(name, labels, attributes, largest, n_gra
     gamma_c = 1 / np.sqrt(graphs.n_attributes or 1)
     truth = naive_products(graphs, 3.0, gamma_c, n_steps=50)
     for tol in (0, 1e-6, 1e-4, 1e-2):
-        kernel = RetGKKernel(structure_kernel=Laplacian(3.0), tol=tol)
+        kernel = RetGK(structure=Laplacian(3.0), tol=tol)
         found = kernel.fit(graphs).inner_products_
         assert_close(found, truth, max(tol, 1e-12))
         assert np.linalg.eigvalsh(found).min() > -1e-9
@@ -265,11 +265,11 @@ def test_exact_kernel_keeps_its_promise(name, labels, attributes, largest, n_gra
 def test_promise_for_graphs_of_another_sort(data_folder, tol):
     """Molecules are fitted; proteins, networks of actors and threads come later."""
     molecules = load_tudataset("MUTAG", data_home=data_folder, download=False).graphs[:60]
-    kernel = RetGKKernel(
-        structure_kernel=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=tol
+    kernel = RetGK(
+        structure=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=tol
     ).fit(molecules.without_labels())
-    exact = RetGKKernel(
-        structure_kernel=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=0
+    exact = RetGK(
+        structure=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=0
     ).fit(molecules.without_labels())
     for name in ("ENZYMES", "IMDB-BINARY", "DD", "REDDIT-BINARY"):
         graphs = load_tudataset(name, data_home=data_folder, download=False).graphs[:8]
@@ -366,7 +366,7 @@ def mixed_graphs():
 
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-4, 1e-2])
 def test_transform_of_one_graph_equals_that_among_others(tol):
-    kernel = RetGKKernel(tol=tol, random_state=0).fit(graphs_of_kind("structure", 12))
+    kernel = RetGK(tol=tol, random_state=0).fit(graphs_of_kind("structure", 12))
     graphs = mixed_graphs()
     among = kernel.transform(graphs), kernel.distances(graphs), kernel.diagonal(graphs)
     for g in range(len(graphs)):
@@ -380,7 +380,7 @@ def test_transform_of_one_graph_equals_that_among_others(tol):
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-5, 1e-4])
 def test_distance_of_a_graph_to_its_copy(kind, tol):
     graphs = graphs_of_kind(kind, 30)
-    kernel = RetGKKernel(tol=tol, random_state=0).fit(graphs)
+    kernel = RetGK(tol=tol, random_state=0).fit(graphs)
     found = np.diag(kernel.distances(graphs))
     assert found.max() <= (1e-3 if tol >= 1e-5 else 1e-6)
     values = kernel.transform(graphs)
@@ -391,7 +391,7 @@ def test_distance_of_a_graph_to_its_copy(kind, tol):
 
 
 def test_fitted_points_are_not_changed_by_transform():
-    kernel = RetGKKernel(random_state=0).fit(graphs_of_kind("both", 12))
+    kernel = RetGK(random_state=0).fit(graphs_of_kind("both", 12))
     before = pickle.dumps(kernel)
     kernel.transform(graphs_of_kind("both", 20))
     assert pickle.dumps(kernel) == before
@@ -407,10 +407,10 @@ def test_landmarks_are_symmetric_to_the_bit():
     square = found.products[columns]
     np.testing.assert_array_equal(square, square.T)
     np.testing.assert_array_equal(np.diag(square), found.norms[columns])
-    exact = RetGKKernel(
+    exact = RetGK(
         8,
-        structure_kernel=engine.kernels[0],
-        attribute_kernel=engine.kernels[1],
+        structure=engine.kernels[0],
+        attributes=engine.kernels[1],
         tol=0,
     ).fit(graphs)
     assert np.abs(found.products - exact.inner_products_[:, columns]).max() <= 1e-4
@@ -570,7 +570,7 @@ def test_one_kernel_for_all_comparisons(graphs):
 
 def test_predictions_of_one_graph_equal_those_among_others():
     data = make_graph_classification(n_graphs=60, random_state=0)
-    model = RetGKClassifier(n_steps=20, C=10, p=1, scale=1, random_state=0)
+    model = GraphClassifier(n_steps=20, C=10, p=1, scale=1, random_state=0)
     model.fit(data.graphs[:40], data.targets[:40])
     new = data.graphs[40:]
     among = model.decision_function(new)

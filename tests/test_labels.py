@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from retgk import (
     GraphBatch,
     InvalidInputError,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     as_batch,
     from_dataframe,
     from_edge_lists,
@@ -532,10 +532,10 @@ def gappy(seed: int = 0, n_graphs: int = 20) -> GraphBatch:
 FAST = {"n_steps": 4, "random_state": 0}
 ONE = {"C": 1, "p": 1, "scale": 1, "cv": 2}
 MAKERS = {
-    "kernel": lambda how: RetGKKernel(**FAST, impute_attributes=how),
+    "kernel": lambda how: RetGK(**FAST, impute_attributes=how),
     "embedding": lambda how: RetGKEmbedding(**FAST, n_components=8, impute_attributes=how),
-    "classifier": lambda how: RetGKClassifier(**FAST, **ONE, impute_attributes=how),
-    "regressor": lambda how: RetGKRegressor(**FAST, **ONE, impute_attributes=how),
+    "classifier": lambda how: GraphClassifier(**FAST, **ONE, impute_attributes=how),
+    "regressor": lambda how: GraphRegressor(**FAST, **ONE, impute_attributes=how),
 }
 MIDDLES = {"mean": np.nanmean, "median": np.nanmedian}
 

@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 from retgk import (
     ExponentialGraphKernel,
     GraphBatch,
-    RetGKClassifier,
-    RetGKRegressor,
+    GraphClassifier,
+    GraphRegressor,
     scaffold_folds,
 )
 from retgk.comparison.table import corrected_t_test
@@ -142,7 +142,7 @@ def test_large_molecules_have_no_scaffold(monkeypatch):
 def test_scaffold_folds_are_taken_as_cv():
     pytest.importorskip("rdkit")
     molecules = ["CCO", "CCN", "Cc1ccccc1", "Oc1ccccc1", "C1CCNCC1", "CC1CCNCC1", "CCC", "CCF"]
-    model = RetGKClassifier(cv=scaffold_folds(molecules, 2), C=1, p=1, scale=1, random_state=0)
+    model = GraphClassifier(cv=scaffold_folds(molecules, 2), C=1, p=1, scale=1, random_state=0)
     from retgk import from_smiles
 
     assert model.fit(from_smiles(molecules), [0, 1] * 4).n_splits_ == 2
@@ -159,7 +159,7 @@ FOLDS = list(StratifiedKFold(3).split(np.zeros(60), CLASSES))
 
 
 def fitted(scoring, y=CLASSES, **options):
-    return RetGKClassifier(**{**OPTIONS, "cv": FOLDS, **options, "scoring": scoring}).fit(GRAPHS, y)
+    return GraphClassifier(**{**OPTIONS, "cv": FOLDS, **options, "scoring": scoring}).fit(GRAPHS, y)
 
 
 @pytest.mark.parametrize("approximate", [False, True])
@@ -200,10 +200,10 @@ def test_rare_classes_are_not_chosen_by_accuracy():
 
 @pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2", "neg_max_error"])
 def test_regressors(scoring):
-    model = RetGKRegressor(**OPTIONS, cv=3, scoring=scoring).fit(GRAPHS, GRAPHS.node_counts)
+    model = GraphRegressor(**OPTIONS, cv=3, scoring=scoring).fit(GRAPHS, GRAPHS.node_counts)
     assert model.best_score_ == model.cv_results_["mean_test_score"][model.best_index_]
     if scoring == "r2":
-        default = RetGKRegressor(**OPTIONS, cv=3).fit(GRAPHS, GRAPHS.node_counts)
+        default = GraphRegressor(**OPTIONS, cv=3).fit(GRAPHS, GRAPHS.node_counts)
         assert default.best_score_ == model.best_score_
 
 
@@ -272,15 +272,15 @@ def test_folds_without_a_class_are_left_out_with_a_warning():
 
 def test_weights_reach_the_scorers_that_take_them():
     weights = np.where(CLASSES == 0, 5.0, 1.0)
-    model = RetGKClassifier(**OPTIONS, cv=FOLDS, scoring="accuracy")
-    default = RetGKClassifier(**OPTIONS, cv=FOLDS)
+    model = GraphClassifier(**OPTIONS, cv=FOLDS, scoring="accuracy")
+    default = GraphClassifier(**OPTIONS, cv=FOLDS)
     found = [each.fit(GRAPHS, CLASSES, weights).cv_results_ for each in (model, default)]
     np.testing.assert_allclose(*(table["mean_test_score"] for table in found), rtol=1e-12)
-    knows_none = RetGKClassifier(**OPTIONS, cv=FOLDS, scoring="adjusted_rand_score")
+    knows_none = GraphClassifier(**OPTIONS, cv=FOLDS, scoring="adjusted_rand_score")
     assert knows_none.fit(GRAPHS, CLASSES, weights).best_score_ <= 1
     own = make_scorer(lambda _, found: float(len(found)))
     assert own is not None
-    assert RetGKClassifier(**OPTIONS, cv=FOLDS, scoring=own).fit(
+    assert GraphClassifier(**OPTIONS, cv=FOLDS, scoring=own).fit(
         GRAPHS, CLASSES, weights
     ).best_score_ == pytest.approx(20)
 

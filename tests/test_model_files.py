@@ -29,9 +29,9 @@ from retgk import (
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     load_model,
     load_tudataset,
     save_model,
@@ -78,7 +78,7 @@ def test_labels_of_all_types(tmp_path):
     names = ["2", 2, 2.5, (2, None), None]
     labels = [names[place] for place in np.random.default_rng(0).integers(5, size=graphs.n_nodes)]
     graphs = graphs.with_labels(labels, missing="label")
-    for model in (RetGKKernel(4, random_state=0), RetGKEmbedding(4, random_state=0)):
+    for model in (RetGK(4, random_state=0), RetGKEmbedding(4, random_state=0)):
         save_model(model.fit(graphs[:10]), tmp_path / "model.retgk")
         loaded = load_model(tmp_path / "model.retgk")
         assert repr(loaded.label_names_) == repr(model.label_names_)
@@ -119,7 +119,7 @@ def test_loaded_kernel_finds_inner_products_again(tmp_path):
 @pytest.mark.real_data
 def test_real_collection(data_folder, tmp_path):
     data = load_tudataset("MUTAG", data_home=data_folder)
-    model = RetGKClassifier(random_state=0).fit(data.graphs[::2], data.targets[::2])
+    model = GraphClassifier(random_state=0).fit(data.graphs[::2], data.targets[::2])
     save_model(model, tmp_path / "model.retgk")
     loaded = load_model(tmp_path / "model.retgk")
     np.testing.assert_array_equal(
@@ -244,13 +244,13 @@ def labelled(graphs):
 
 
 def searched(_):
-    search = GridSearchCV(RetGKClassifier(), {"n_steps": [5]})
-    search.best_estimator_ = RetGKClassifier()  # as fit sets it
+    search = GridSearchCV(GraphClassifier(), {"n_steps": [5]})
+    search.best_estimator_ = GraphClassifier()  # as fit sets it
     return search
 
 
 def with_parameters(**parameters):
-    return lambda graphs: RetGKKernel(3, random_state=0).fit(graphs).set_params(**parameters)
+    return lambda graphs: RetGK(3, random_state=0).fit(graphs).set_params(**parameters)
 
 
 @pytest.mark.parametrize(
@@ -259,15 +259,15 @@ def with_parameters(**parameters):
         (with_parameters(random_state=np.random.default_rng(0)), ("random_state", "set_params")),
         (with_parameters(n_jobs=0), ("n_jobs", "0")),
         (
-            lambda _: RetGKClassifier(n_steps=3, C=1, cv=ShuffleSplit()).fit(*decorated_graphs()),
+            lambda _: GraphClassifier(n_steps=3, C=1, cv=ShuffleSplit()).fit(*decorated_graphs()),
             "cv",
         ),
         (labelled, "frozenset"),
-        (lambda _: make_pipeline(RetGKEmbedding()), ("RetGKClassifier", "Pipeline")),
-        (lambda _: type("Mine", (RetGKKernel,), {})(), "Mine"),
+        (lambda _: make_pipeline(RetGKEmbedding()), ("GraphClassifier", "Pipeline")),
+        (lambda _: type("Mine", (RetGK,), {})(), "Mine"),
         (lambda _: 3, "int"),
         (searched, ("GridSearchCV", "best_estimator_")),
-        (lambda _: RetGKClassifier(), "fitted"),
+        (lambda _: GraphClassifier(), "fitted"),
     ],
 )
 def test_models_that_no_file_can_hold(make, about, tmp_path):
@@ -328,7 +328,7 @@ def test_mutated_files(tmp_path):
 def saved(tmp_path_factory):
     """Bytes of a good file."""
     path = tmp_path_factory.mktemp("models") / "model.retgk"
-    save_model(RetGKKernel(4, random_state=0).fit(decorated_graphs()[0][:6]), path)
+    save_model(RetGK(4, random_state=0).fit(decorated_graphs()[0][:6]), path)
     return path.read_bytes()
 
 
@@ -420,7 +420,7 @@ def saved_shared(tmp_path_factory):
     """A model of graphs that share points."""
     graphs = GraphBatch.concatenate([kind(n) for n in (5, 5, 9, 14) for kind in (complete, star)])
     path = tmp_path_factory.mktemp("models") / "model.retgk"
-    save_model(RetGKKernel(8, structure_kernel=Laplacian(1.0), tol=1e-2).fit(graphs), path)
+    save_model(RetGK(8, structure=Laplacian(1.0), tol=1e-2).fit(graphs), path)
     return path.read_bytes()
 
 
@@ -535,7 +535,7 @@ def test_forged_reading(value, about, saved, tmp_path):
 def test_forged_imputation(tmp_path):
     graphs = decorated_graphs()[0][:6]
     path = tmp_path / "model.retgk"
-    save_model(RetGKKernel(4, random_state=0, impute_attributes="mean").fit(graphs), path)
+    save_model(RetGK(4, random_state=0, impute_attributes="mean").fit(graphs), path)
     saved = path.read_bytes()
     for values in (np.zeros(2), np.zeros((3, 1)), np.array([1.0, np.nan, 2.0])):
         name = "intake_.imputation"

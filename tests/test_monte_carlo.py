@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from retgk import (
     GraphBatch,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
     _core,
     make_graph_classification,
@@ -217,7 +217,7 @@ CALLS = {
     "data": lambda seed: make_graph_classification(4, random_state=seed),
     "walks": lambda seed: return_probabilities(DATA, 3, nodes=2, random_state=seed),
     "embedding": lambda seed: RetGKEmbedding(random_state=seed).fit(DATA.graphs),
-    "classifier": lambda seed: RetGKClassifier(random_state=seed).fit(DATA),
+    "classifier": lambda seed: GraphClassifier(random_state=seed).fit(DATA),
 }
 
 

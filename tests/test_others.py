@@ -17,18 +17,18 @@ from sklearn.svm import SVC
 
 from retgk import (
     Bridge,
-    DeepGraphKernel,
+    DeepGraph,
     Gaussian,
     GraphBatch,
-    GraphInvariantKernel,
-    GraphletKernel,
-    HashGraphKernel,
+    GraphInvariant,
+    Graphlets,
+    HashGraph,
     Laplacian,
     Polynomial,
     RetGKEmbedding,
-    ShortestPathKernel,
-    SubgraphMatchingKernel,
-    WeisfeilerLehmanKernel,
+    ShortestPath,
+    SubgraphMatching,
+    WeisfeilerLehman,
     as_batch,
     graphlet_counts,
     load_model,
@@ -52,32 +52,32 @@ from tests.errors import fails
 from tests.example_graphs import assert_kernel, graphs_of_kind, permuted, random_graphs
 
 KERNELS = {
-    "subtree": WeisfeilerLehmanKernel(3),
-    "subtree, degrees": WeisfeilerLehmanKernel(2, start="degrees"),
-    "assignment": WeisfeilerLehmanKernel(3, base="optimal-assignment"),
-    "paths": ShortestPathKernel(),
-    "paths, lengths alone": ShortestPathKernel(start="none"),
-    "paths, attributes": ShortestPathKernel(attribute_kernel=Laplacian(0.5)),
-    "graphlets": GraphletKernel(4),
-    "graphlets, connected": GraphletKernel(3, connected=True),
-    "graphlets, drawn": GraphletKernel(5, n_samples=200, random_state=0),
-    "matchings": SubgraphMatchingKernel(4),
-    "matchings, not connected": SubgraphMatchingKernel(3, connected=False, edge_kernel=None),
-    "matchings, attributes": SubgraphMatchingKernel(4, attribute_kernel=Bridge(1.5)),
-    "hashes": HashGraphKernel(3, bin_width=2.0, random_state=0),
-    "hashes, paths": HashGraphKernel(2, base="sp", bin_width=3.0, random_state=0),
-    "invariants": GraphInvariantKernel(1, attribute_kernel=None),
-    "invariants, attributes": GraphInvariantKernel(2, n_iter=2, attribute_kernel=Gaussian(0.5)),
-    "deep": DeepGraphKernel(n_iter=1, n_components=1000, random_state=0),
-    "deep vectors": DeepGraphKernel(
+    "subtree": WeisfeilerLehman(3),
+    "subtree, degrees": WeisfeilerLehman(2, start="degrees"),
+    "assignment": WeisfeilerLehman(3, base="optimal-assignment"),
+    "paths": ShortestPath(),
+    "paths, lengths alone": ShortestPath(start="none"),
+    "paths, attributes": ShortestPath(attributes=Laplacian(0.5)),
+    "graphlets": Graphlets(4),
+    "graphlets, connected": Graphlets(3, connected=True),
+    "graphlets, drawn": Graphlets(5, n_samples=200, random_state=0),
+    "matchings": SubgraphMatching(4),
+    "matchings, not connected": SubgraphMatching(3, connected=False, edge_kernel=None),
+    "matchings, attributes": SubgraphMatching(4, attributes=Bridge(1.5)),
+    "hashes": HashGraph(3, bin_width=2.0, random_state=0),
+    "hashes, paths": HashGraph(2, base="sp", bin_width=3.0, random_state=0),
+    "invariants": GraphInvariant(1, attributes=None),
+    "invariants, attributes": GraphInvariant(2, n_iter=2, attributes=Gaussian(0.5)),
+    "deep": DeepGraph(n_iter=1, n_components=1000, random_state=0),
+    "deep vectors": DeepGraph(
         n_iter=1, similarity="vectors", n_components=1000, random_state=0
     ),
-    "deep paths": DeepGraphKernel("shortest-path", n_components=1000, random_state=0),
-    "deep graphlets": DeepGraphKernel("graphlet", n_components=4, random_state=0),
+    "deep paths": DeepGraph("shortest-path", n_components=1000, random_state=0),
+    "deep graphlets": DeepGraph("graphlet", n_components=4, random_state=0),
 }
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 IS_DRAWN = ("graphlets, drawn", "deep graphlets")
-LEARNS = (DeepGraphKernel, HashGraphKernel)
+LEARNS = (DeepGraph, HashGraph)
 """Kernels that fit more than a vocabulary, so that values depend on which graphs are fitted."""
 
 
@@ -91,7 +91,7 @@ def compares_labels(kernel):
 
 
 def compares_attributes(kernel):
-    return isinstance(kernel, HashGraphKernel) or kernel.get_params().get("attribute_kernel")
+    return isinstance(kernel, HashGraph) or kernel.get_params().get("attributes")
 
 
 def many_graphs():
@@ -204,7 +204,7 @@ def test_what_no_fitted_graph_has(name):
     np.testing.assert_array_equal(found[:6], usual[:6])
     if compares_labels(kernel):
         assert not found[6:].any()
-        has_norm = not isinstance(kernel, DeepGraphKernel)  # where what is new has no vector
+        has_norm = not isinstance(kernel, DeepGraph)  # where what is new has no vector
         own = [1.0] * 6 + [float(has_norm)] * 6
         np.testing.assert_array_equal(kernel.diagonal(strange), own)
         with pytest.warns(UserWarning, match="no node label of the graphs is known"):
@@ -230,14 +230,14 @@ def test_files_and_parameters_after_fit(name, tmp_path):
     """A fitted kernel keeps its values, here and in a file, whatever is set later."""
     others = {"normalize": False, "n_iter": 1, "base": "optimal-assignment", "k": 3}
     others |= {"start": "degrees", "connected": True, "n_samples": 9, "random_state": 7}
-    others |= {"attribute_kernel": Laplacian(2.0), "edge_kernel": None, "size_weights": [1, 2, 3]}
+    others |= {"attributes": Laplacian(2.0), "edge_kernel": None, "size_weights": [1, 2, 3]}
     others |= {"n_hashes": 1, "bin_width": 0.1, "standardize": False, "radius": 0}
     others |= {"scope": "global", "n_components": 1, "n_negatives": 2.0, "min_graphs": 9}
     others |= {"similarity": "vectors"}
     graphs = many_graphs()[:40]
     kernel = fresh(name).fit(graphs)
     expected = kernel.transform(graphs)
-    choices = {HashGraphKernel: {"base": "sp"}, DeepGraphKernel: {"base": "graphlet"}}
+    choices = {HashGraph: {"base": "sp"}, DeepGraph: {"base": "graphlet"}}
     others |= choices.get(type(kernel), {})
     kernel.set_params(**{k: v for k, v in others.items() if k in kernel.get_params()})
     np.testing.assert_array_equal(kernel.transform(graphs), expected)
@@ -271,12 +271,12 @@ def test_parameters_are_those_of_the_table_of_the_class(kind):
 @pytest.mark.parametrize(
     ("kernel", "about"),
     [
-        (ShortestPathKernel(attribute_kernel="rbf"), ("attribute_kernel", "Laplacian", "rbf")),
-        (GraphInvariantKernel(attribute_kernel=Bridge()), ("attribute_kernel", "Bridge")),
-        (SubgraphMatchingKernel(attribute_kernel="rbf"), ("attribute_kernel", "Bridge", "rbf")),
-        (SubgraphMatchingKernel(edge_kernel="rbf"), ("edge_kernel", "Bridge", "rbf")),
-        (SubgraphMatchingKernel(3, size_weights=[1, 2]), ("size_weights", "k=3", "[1, 2]")),
-        (SubgraphMatchingKernel(2, size_weights=[1, -2]), ("size_weights", "k=2", "[1, -2]")),
+        (ShortestPath(attributes="rbf"), ("attributes", "Laplacian", "rbf")),
+        (GraphInvariant(attributes=Bridge()), ("attributes", "Bridge")),
+        (SubgraphMatching(attributes="rbf"), ("attributes", "Bridge", "rbf")),
+        (SubgraphMatching(edge_kernel="rbf"), ("edge_kernel", "Bridge", "rbf")),
+        (SubgraphMatching(3, size_weights=[1, 2]), ("size_weights", "k=3", "[1, 2]")),
+        (SubgraphMatching(2, size_weights=[1, -2]), ("size_weights", "k=2", "[1, -2]")),
     ],
 )
 def test_kernels_and_weights_that_are_none(kernel, about):
@@ -308,13 +308,13 @@ def test_new_graphs_are_read_as_the_fitted_ones():
     graphs = [nx.path_graph(4), nx.star_graph(3)]
     for graph in graphs:
         nx.set_node_attributes(graph, dict(enumerate("CCNO")), "element")
-    kernel = WeisfeilerLehmanKernel(2).fit(as_batch(graphs, label="element"))
+    kernel = WeisfeilerLehman(2).fit(as_batch(graphs, label="element"))
     np.testing.assert_array_equal(kernel.transform(graphs).diagonal(), 1.0)
 
 
 def test_graphs_without_anything_to_compare():
     graphs = as_batch([nx.empty_graph(2), nx.path_graph(5)])
-    for kernel in (ShortestPathKernel(), GraphletKernel(3, connected=True)):
+    for kernel in (ShortestPath(), Graphlets(3, connected=True)):
         np.testing.assert_array_equal(kernel.fit_transform(graphs), [[0, 0], [0, 1]])
         np.testing.assert_array_equal(kernel.diagonal(graphs), [0, 1])
         np.testing.assert_array_equal(kernel.transform(graphs), [[0, 0], [0, 1]])
@@ -322,7 +322,7 @@ def test_graphs_without_anything_to_compare():
 
 def test_in_a_pipeline():
     graphs = graphs_of_kind("labels", 30)
-    steps = [("k", WeisfeilerLehmanKernel()), ("svc", SVC(kernel="precomputed"))]
+    steps = [("k", WeisfeilerLehman()), ("svc", SVC(kernel="precomputed"))]
     grid = {"k__n_iter": [0, 2], "k__base": ["subtree", "optimal-assignment"]}
     search = GridSearchCV(Pipeline(steps), grid, cv=3).fit(graphs, np.arange(30) % 2)
     assert len(search.cv_results_["params"]) == 4
@@ -356,18 +356,18 @@ def test_weisfeiler_lehman(base, n_iter):
     for seed in range(8):
         graphs = random_graphs(seed, labelled=seed % 2 == 0)
         expected = naive.weisfeiler_lehman_gram(graphs, n_iter, base != "subtree")
-        kernel = WeisfeilerLehmanKernel(n_iter, base=base, normalize=False)
+        kernel = WeisfeilerLehman(n_iter, base=base, normalize=False)
         assert_kernel(kernel, graphs, expected, 0)
 
 
 def test_first_colours():
     graphs = graphs_of_kind("labels")
     degrees = np.diff(graphs.indptr).tolist()
-    by_hand = WeisfeilerLehmanKernel(2).fit_transform(graphs.with_labels(degrees))
-    found = WeisfeilerLehmanKernel(2, start="degrees").fit_transform(graphs)
+    by_hand = WeisfeilerLehman(2).fit_transform(graphs.with_labels(degrees))
+    found = WeisfeilerLehman(2, start="degrees").fit_transform(graphs)
     np.testing.assert_array_equal(found, by_hand)
-    plain = WeisfeilerLehmanKernel(2).fit_transform(graphs.without_labels())
-    found = WeisfeilerLehmanKernel(2, start="none").fit_transform(graphs)
+    plain = WeisfeilerLehman(2).fit_transform(graphs.without_labels())
+    found = WeisfeilerLehman(2, start="none").fit_transform(graphs)
     np.testing.assert_array_equal(found, plain)
 
 
@@ -383,22 +383,22 @@ def test_shortest_paths(labelled, weighted):
         expected = naive.shortest_path_gram(
             graphs, lambda u, v, codes=graphs.labels: codes[u] == codes[v]
         )
-        assert_kernel(ShortestPathKernel(normalize=False), graphs, expected, 0)
+        assert_kernel(ShortestPath(normalize=False), graphs, expected, 0)
 
 
 @pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("attribute_kernel", [None, Laplacian(0.7)], ids=["counts", "attributes"])
-def test_lengths_of_several_tasks_and_of_new_graphs(weighted, attribute_kernel, monkeypatch):
+@pytest.mark.parametrize("attributes", [None, Laplacian(0.7)], ids=["counts", "attributes"])
+def test_lengths_of_several_tasks_and_of_new_graphs(weighted, attributes, monkeypatch):
     """Every task numbers lengths as it finds them, and new graphs have others."""
     monkeypatch.setattr(shortest_path, "_TASK_COST", 1)
     monkeypatch.setattr(shortest_path, "_PAIR_TASK_COST", 1)
     parts = [random_graphs(seed, weighted=weighted, n_attributes=2) for seed in range(4)]
     graphs = GraphBatch.concatenate(parts)
     values = (graphs.labels[:, None] == graphs.labels).astype(float)
-    if attribute_kernel is not None:
-        values *= attribute_kernel(graphs.attributes, graphs.attributes)
+    if attributes is not None:
+        values *= attributes(graphs.attributes, graphs.attributes)
     expected = naive.shortest_path_gram(graphs, lambda u, v: values[u, v])
-    kernel = ShortestPathKernel(attribute_kernel=attribute_kernel, normalize=False)
+    kernel = ShortestPath(attributes=attributes, normalize=False)
     assert_kernel(kernel, graphs, expected)
 
 
@@ -411,13 +411,13 @@ def test_shortest_paths_with_attributes(labelled, weighted, kernel):
         values = kernel(graphs.attributes, graphs.attributes)
         values *= graphs.labels[:, None] == graphs.labels
         expected = naive.shortest_path_gram(graphs, lambda u, v, values=values: values[u, v])
-        model = ShortestPathKernel(attribute_kernel=kernel, normalize=False)
+        model = ShortestPath(attributes=kernel, normalize=False)
         assert_kernel(model, graphs, expected)
 
 
-@pytest.mark.parametrize("attribute_kernel", [None, Laplacian(1.0)])
+@pytest.mark.parametrize("attributes", [None, Laplacian(1.0)])
 @pytest.mark.parametrize("unit", [1.0, 1e-290, 1e-300, 1e-306, 1e300])
-def test_sums_in_another_order_are_the_same_length(attribute_kernel, unit):
+def test_sums_in_another_order_are_the_same_length(attributes, unit):
     """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in binary."""
     edges = [[0, 1], [1, 2], [2, 3]]
     graphs = GraphBatch.from_edges(
@@ -427,14 +427,14 @@ def test_sums_in_another_order_are_the_same_length(attribute_kernel, unit):
         attributes=np.zeros((8, 1)),
         symmetrize=True,
     )
-    kernel = ShortestPathKernel(attribute_kernel=attribute_kernel)
+    kernel = ShortestPath(attributes=attributes)
     np.testing.assert_array_equal(kernel.fit_transform(graphs), np.ones((2, 2)))
 
 
-@pytest.mark.parametrize("attribute_kernel", [None, Laplacian(1.0)])
-def test_lengths_next_to_powers_of_ten(attribute_kernel):
+@pytest.mark.parametrize("attributes", [None, Laplacian(1.0)])
+def test_lengths_next_to_powers_of_ten(attributes):
     """What is a little less than a power of ten has another number of digits before the point."""
-    kernel = ShortestPathKernel(attribute_kernel=attribute_kernel)
+    kernel = ShortestPath(attributes=attributes)
     powers = 10.0 ** np.arange(-304.0, 300.0, 4.0)
     n_graphs = 2 * len(powers)
     graphs = GraphBatch.from_edges(
@@ -450,7 +450,7 @@ def test_lengths_next_to_powers_of_ten(attribute_kernel):
 
 def test_median_of_attributes_needs_a_seed():
     graphs = graphs_of_kind("attributes", 20)
-    kernel = ShortestPathKernel(attribute_kernel=Laplacian(), random_state=3)
+    kernel = ShortestPath(attributes=Laplacian(), random_state=3)
     gamma = kernel.fit(graphs).engine_.fitted_kernel.gamma
     expected = Laplacian().fitted(graphs.attributes, graphs.node_ptr, 3).gamma
     assert gamma == expected
@@ -460,7 +460,7 @@ def test_many_new_labels():
     """More labels than the fitted graphs have take more bits of a key."""
     graphs = graphs_of_kind("structure", 10)
     names = np.arange(graphs.n_nodes) % 2
-    kernel = ShortestPathKernel(normalize=False).fit(graphs.with_labels(names))
+    kernel = ShortestPath(normalize=False).fit(graphs.with_labels(names))
     first = graphs.node_ptr[5]
     others = names.copy()
     others[first:] = np.arange(first, graphs.n_nodes)
@@ -502,7 +502,7 @@ def counted_by_hand(matrix, graphlets):
 @pytest.mark.parametrize("connected", [False, True])
 def test_counts_of_graphlets(k, connected):
     matrices = random_matrices(25)
-    graphlets = GraphletKernel(k, connected=connected).fit(matrices).graphlets_
+    graphlets = Graphlets(k, connected=connected).fit(matrices).graphlets_
     assert len(graphlets) == {3: (4, 2), 4: (11, 6)}[k][connected]
     expected = [counted_by_hand(matrix, graphlets) for matrix in matrices]
     np.testing.assert_array_equal(graphlet_counts(matrices, k, connected=connected), expected)
@@ -521,7 +521,7 @@ def test_cliques_of_large_graphs():
 @pytest.mark.parametrize("k", [3, 4, 5])
 def test_few_sets_are_all_looked_at(k):
     matrices = random_matrices(12, seed=k)
-    kernel = GraphletKernel(k, n_samples=462, normalize=False, random_state=0).fit(matrices)
+    kernel = Graphlets(k, n_samples=462, normalize=False, random_state=0).fit(matrices)
     assert len(kernel.graphlets_) == {3: 4, 4: 11, 5: 34}[k]
     counts = np.array([counted_by_hand(matrix, kernel.graphlets_) for matrix in matrices])
     expected = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
@@ -533,13 +533,13 @@ def test_few_sets_are_all_looked_at(k):
 def test_every_small_graph_has_its_own_graphlet(k):
     """networkx has an atlas of all graphs of up to seven nodes, found by others."""
     atlas = [graph for graph in nx.graph_atlas_g() if len(graph) == k]
-    kernel = GraphletKernel(k, random_state=0).fit(atlas)
+    kernel = Graphlets(k, random_state=0).fit(atlas)
     rows, columns = kernel.features(atlas).nonzero()
     assert rows.tolist() == list(range(len(atlas)))
     assert sorted(columns) == list(range(len(atlas))) == list(range(len(kernel.graphlets_)))
     for graph, place in zip(atlas, columns, strict=True):
         assert nx.is_isomorphic(graph, nx.from_numpy_array(kernel.graphlets_[place]))
-    connected = GraphletKernel(k, connected=True, random_state=0).fit(atlas)
+    connected = Graphlets(k, connected=True, random_state=0).fit(atlas)
     assert len(connected.graphlets_) == sum(map(nx.is_connected, atlas))
 
 
@@ -558,10 +558,10 @@ def test_stars_cost_no_more_than_their_edges():
 def test_drawn_shares_are_unbiased(n_nodes):
     """Over many graphs of the same counts; the larger one has its edges looked up in rows."""
     graph = as_batch(nx.fast_gnp_random_graph(n_nodes, 20 / n_nodes, seed=2))
-    exact = GraphletKernel(3).fit(graph).features(graph).toarray()[0]
+    exact = Graphlets(3).fit(graph).features(graph).toarray()[0]
     n_samples = 500
     shares = [
-        GraphletKernel(3, n_samples=n_samples, random_state=seed).fit(graph).features(graph)
+        Graphlets(3, n_samples=n_samples, random_state=seed).fit(graph).features(graph)
         for seed in range(60)
     ]
     means = np.mean([share.toarray()[0] for share in shares], axis=0)
@@ -572,8 +572,8 @@ def test_drawn_shares_are_unbiased(n_nodes):
 
 def test_large_graphs_ask_for_samples():
     large = GraphBatch.from_edges(65_537, np.array([[0, 1]]), symmetrize=True)
-    fails(lambda: GraphletKernel(4).fit(large), ("graph 0", "65537", "n_samples"))
-    assert GraphletKernel(4, n_samples=10, random_state=0).fit_transform(large) == [[1.0]]
+    fails(lambda: Graphlets(4).fit(large), ("graph 0", "65537", "n_samples"))
+    assert Graphlets(4, n_samples=10, random_state=0).fit_transform(large) == [[1.0]]
 
 
 # GraKeL ------------------------------------------------------------------------------------------
@@ -598,12 +598,12 @@ def test_equal_to_grakel(name, data_folder):
     graphs = graphs.without_attributes().without_edge_labels()
     graphs = graphs[np.random.default_rng(0).choice(len(graphs), 25, replace=False)]
     start = "labels" if graphs.has_labels else "degrees"
-    assignment = WeisfeilerLehmanKernel(base="optimal-assignment", start=start)
+    assignment = WeisfeilerLehman(base="optimal-assignment", start=start)
     pairs = {
-        WeisfeilerLehmanKernel(start=start): grakel.WeisfeilerLehman(normalize=True),
+        WeisfeilerLehman(start=start): grakel.WeisfeilerLehman(normalize=True),
         assignment: grakel.WeisfeilerLehmanOptimalAssignment(normalize=True),
-        ShortestPathKernel(start=start): grakel.ShortestPath(normalize=True),
-        ShortestPathKernel(start="none"): grakel.ShortestPath(normalize=True, with_labels=False),
+        ShortestPath(start=start): grakel.ShortestPath(normalize=True),
+        ShortestPath(start="none"): grakel.ShortestPath(normalize=True, with_labels=False),
     }
     for ours, theirs in pairs.items():
         expected = np.nan_to_num(grakel_matrix(theirs, graphs))
@@ -647,11 +647,11 @@ def assert_same_kernel(kernel, other, graphs, others):
 
 
 @pytest.mark.parametrize("scale", [1e-280, 1e-200, 1e200, 1e300])
-@pytest.mark.parametrize("attribute_kernel", [None, Bridge(3.0)])
-def test_unit_of_size_weights(scale, attribute_kernel):
+@pytest.mark.parametrize("attributes", [None, Bridge(3.0)])
+def test_unit_of_size_weights(scale, attributes):
     weights = np.array([1.0, 2.0, 0.5])
     kernels = [
-        SubgraphMatchingKernel(3, size_weights=own, attribute_kernel=attribute_kernel)
+        SubgraphMatching(3, size_weights=own, attributes=attributes)
         for own in (scale * weights, weights)
     ]
     assert_same_kernel(*kernels, GRAPHS, GRAPHS)
@@ -660,21 +660,21 @@ def test_unit_of_size_weights(scale, attribute_kernel):
 @pytest.mark.parametrize(
     ("model", "degree"),
     # of one size alone: the larger the unit, the less smaller ones count
-    [(ShortestPathKernel(), 8), (SubgraphMatchingKernel(5, size_weights=[0, 0, 0, 0, 1]), 3)],
+    [(ShortestPath(), 8), (SubgraphMatching(5, size_weights=[0, 0, 0, 0, 1]), 3)],
 )
 def test_large_polynomials(model, degree):
     """Without a constant, the unit of attributes changes nothing once norms are divided by."""
-    kernel = clone(model).set_params(attribute_kernel=Polynomial(degree=degree, coef0=0.0))
+    kernel = clone(model).set_params(attributes=Polynomial(degree=degree, coef0=0.0))
     assert_same_kernel(kernel, clone(kernel), with_scale(1e6), GRAPHS)
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("attribute_kernel", [None, Bridge(3.0)])
-def test_kernels_that_are_no_numbers(normalize, attribute_kernel):
-    how = {"attribute_kernel": attribute_kernel, "normalize": normalize}
-    kernel = SubgraphMatchingKernel(3, size_weights=[1e308, 1e308, 1.7e308], **how)
+@pytest.mark.parametrize("attributes", [None, Bridge(3.0)])
+def test_kernels_that_are_no_numbers(normalize, attributes):
+    how = {"attributes": attributes, "normalize": normalize}
+    kernel = SubgraphMatching(3, size_weights=[1e308, 1e308, 1.7e308], **how)
     fails(lambda: kernel.fit(GRAPHS), ("graph 0", "too large", "size_weights"))
-    kernel = SubgraphMatchingKernel(3, size_weights=[1e-310] * 3, **how)
+    kernel = SubgraphMatching(3, size_weights=[1e-310] * 3, **how)
     if not normalize:
         assert (kernel.fit_transform(GRAPHS).diagonal() > 0).all()
         return
@@ -684,10 +684,10 @@ def test_kernels_that_are_no_numbers(normalize, attribute_kernel):
 @pytest.mark.parametrize(
     ("kernel", "scale", "about"),
     [
-        (ShortestPathKernel(attribute_kernel=Polynomial()), 1e60, ("attribute", "node")),
-        (SubgraphMatchingKernel(attribute_kernel=Polynomial()), 1e60, ("attribute", "node")),
+        (ShortestPath(attributes=Polynomial()), 1e60, ("attribute", "node")),
+        (SubgraphMatching(attributes=Polynomial()), 1e60, ("attribute", "node")),
         # the kernel of two nodes is a number, the product of five such kernels is none
-        (SubgraphMatchingKernel(attribute_kernel=Polynomial(degree=4)), 1e10, ("its kernel",)),
+        (SubgraphMatching(attributes=Polynomial(degree=4)), 1e10, ("its kernel",)),
     ],
 )
 def test_polynomials_that_are_no_numbers(kernel, scale, about):
@@ -703,9 +703,9 @@ def test_kernels_without_walks_take_any_weights():
         3, [[0, 1], [1, 2]], weights=[1e-200, 1.0], symmetrize=True
     ).with_attributes([[0.0], [1.0], [2.0]])
     for kernel in (
-        HashGraphKernel(random_state=0),
-        GraphInvariantKernel(),
-        SubgraphMatchingKernel(attribute_kernel=Bridge(3.0)),
-        ShortestPathKernel(attribute_kernel=Laplacian(1.0)),
+        HashGraph(random_state=0),
+        GraphInvariant(),
+        SubgraphMatching(attributes=Bridge(3.0)),
+        ShortestPath(attributes=Laplacian(1.0)),
     ):
         np.testing.assert_allclose(kernel.fit_transform(graphs), [[1.0]])

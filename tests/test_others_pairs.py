@@ -13,15 +13,15 @@ from scipy.sparse import diags_array
 
 from retgk import (
     Bridge,
-    DeepGraphKernel,
+    DeepGraph,
     Gaussian,
     GraphBatch,
-    GraphInvariantKernel,
-    GraphletKernel,
-    HashGraphKernel,
+    GraphInvariant,
+    Graphlets,
+    HashGraph,
     Laplacian,
     Polynomial,
-    SubgraphMatchingKernel,
+    SubgraphMatching,
     as_batch,
     load_tudataset,
 )
@@ -47,7 +47,7 @@ def test_hashed_graphs(base, labelled, standardize):
     for seed in range(4):
         graphs = random_graphs(seed, labelled=labelled, n_attributes=2)
         how = {"base": base, "n_iter": 2, "bin_width": 0.8, "standardize": standardize}
-        kernel = HashGraphKernel(3, normalize=False, random_state=seed, **how)
+        kernel = HashGraph(3, normalize=False, random_state=seed, **how)
         found = kernel.fit_transform(graphs)
         counter = kernel.engine_.counter
         deviations = graphs.attributes.std(axis=0)
@@ -70,7 +70,7 @@ def test_hashes_are_two_stable():
 
     distance, width = 1.5, 2.0
     graphs = as_batch([nx.empty_graph(1), nx.empty_graph(1)]).with_attributes([[0, 0], [0.9, 1.2]])
-    kernel = HashGraphKernel(
+    kernel = HashGraph(
         4000, n_iter=0, bin_width=width, standardize=False, normalize=False, random_state=0
     )
     share = kernel.fit_transform(graphs)[0, 1]
@@ -82,7 +82,7 @@ def test_hashes_are_two_stable():
 
 def test_bins_that_are_too_narrow():
     graphs = graphs_of_kind("attributes")
-    kernel = HashGraphKernel(2, bin_width=1e-12)
+    kernel = HashGraph(2, bin_width=1e-12)
     assert "standardize" not in fails(lambda: kernel.fit(graphs), "bin_width=1e-12")
     kernel.set_params(standardize=False)
     fails(lambda: kernel.fit(graphs), ("bin_width=1e-12", "standardize=True"))
@@ -94,7 +94,7 @@ def test_a_constant_column_is_not_stretched(base):
     graphs = graphs_of_kind("structure", 30)
     attributes = np.full((graphs.n_nodes, 1), 0.1)
     assert attributes.std() > 0
-    kernel = HashGraphKernel(5, base=base, random_state=0).fit(graphs.with_attributes(attributes))
+    kernel = HashGraph(5, base=base, random_state=0).fit(graphs.with_attributes(attributes))
     usual = kernel.transform(graphs.with_attributes(attributes))
     near = kernel.transform(graphs.with_attributes(attributes + 1e-7))
     np.testing.assert_array_equal(near, usual)
@@ -105,10 +105,10 @@ def test_a_constant_column_is_not_stretched(base):
 def test_new_attributes_far_from_all():
     graphs = graphs_of_kind("attributes")
     small = graphs.with_attributes(1e-200 * graphs.attributes)
-    kernel = HashGraphKernel(2, random_state=0).fit(small)
+    kernel = HashGraph(2, random_state=0).fit(small)
     far = graphs.with_attributes(1e140 * graphs.attributes)
     fails(lambda: kernel.transform(far), "bin_width=1.0")
-    usual = HashGraphKernel(2, random_state=0).fit_transform(graphs)
+    usual = HashGraph(2, random_state=0).fit_transform(graphs)
     np.testing.assert_array_equal(kernel.transform(small), usual)
 
 
@@ -116,10 +116,10 @@ def test_new_attributes_far_from_all():
 
 
 def assert_is_graph_invariant_kernel(graphs, kernel):
-    attribute_kernel = kernel.attribute_kernel
+    attributes = kernel.attributes
     values = np.ones((graphs.n_nodes, graphs.n_nodes))
-    if attribute_kernel is not None:
-        values = attribute_kernel(graphs.attributes, graphs.attributes)
+    if attributes is not None:
+        values = attributes(graphs.attributes, graphs.attributes)
     zeros, degrees = np.zeros(graphs.n_nodes, int), np.diff(graphs.indptr)
     colours = {"none": zeros, "labels": graphs.labels, "degrees": degrees}[kernel.start].tolist()
     how = (kernel.radius, kernel.n_iter, colours, lambda v, w: values[v, w])
@@ -128,7 +128,7 @@ def assert_is_graph_invariant_kernel(graphs, kernel):
 
 
 @pytest.mark.parametrize(
-    "attribute_kernel", [None, Gaussian(0.3), Laplacian(0.7), Polynomial(0.5)], ids=repr
+    "attributes", [None, Gaussian(0.3), Laplacian(0.7), Polynomial(0.5)], ids=repr
 )
 @pytest.mark.parametrize("scope", ["local", "global"])
 @pytest.mark.parametrize("start", ["labels", "degrees", "none"])
@@ -139,17 +139,17 @@ def assert_is_graph_invariant_kernel(graphs, kernel):
     n_iter=st.integers(0, 3),
     labelled=st.booleans(),
 )
-def test_graph_invariants(attribute_kernel, scope, start, seed, radius, n_iter, labelled):
+def test_graph_invariants(attributes, scope, start, seed, radius, n_iter, labelled):
     graphs = random_graphs(seed, labelled=labelled, n_attributes=2)
-    how = {"scope": scope, "start": start, "attribute_kernel": attribute_kernel}
-    kernel = GraphInvariantKernel(radius, n_iter=n_iter, normalize=False, **how)
+    how = {"scope": scope, "start": start, "attributes": attributes}
+    kernel = GraphInvariant(radius, n_iter=n_iter, normalize=False, **how)
     assert_is_graph_invariant_kernel(graphs, kernel)
 
 
 def test_a_large_radius_makes_local_global():
     """Every node is in the neighbourhood of all others of its connected graph."""
     graphs = graphs_of_kind("both", 12)
-    kernels = [GraphInvariantKernel(64, scope=scope) for scope in ("local", "global")]
+    kernels = [GraphInvariant(64, scope=scope) for scope in ("local", "global")]
     grams = [kernel.fit_transform(graphs) for kernel in kernels]
     np.testing.assert_allclose(*grams, rtol=1e-12)
 
@@ -160,12 +160,12 @@ def test_no_room_for_colours(monkeypatch):
     monkeypatch.setattr(graph_invariant, "check_room", lambda n_bytes, *_: asked.append(n_bytes))
     graphs = [nx.path_graph(4)]
     for n_iter in (0, 3):
-        GraphInvariantKernel(1, n_iter=n_iter, attribute_kernel=None).fit(graphs)
+        GraphInvariant(1, n_iter=n_iter, attributes=None).fit(graphs)
     n_members = 2 + 3 + 3 + 2
     assert asked[1] - asked[0] == 3 * 72 * n_members
     monkeypatch.undo()
     monkeypatch.setattr(processes, "available_bytes", lambda: 1000)
-    kernel = GraphInvariantKernel(1, attribute_kernel=None)
+    kernel = GraphInvariant(1, attributes=None)
     fails(lambda: kernel.fit(graphs), ("neighbourhoods", "radius"))
 
 
@@ -177,8 +177,8 @@ needs_grakel = pytest.mark.skipif(find_spec("grakel") is None, reason="needs Gra
 def assert_is_subgraph_matching_kernel(graphs, kernel):
     """The kernel by its definition, with the parameters of the estimator."""
     same = graphs.labels[:, None] == graphs.labels
-    if kernel.attribute_kernel is not None:
-        same = same * kernel.attribute_kernel(graphs.attributes, graphs.attributes)
+    if kernel.attributes is not None:
+        same = same * kernel.attributes(graphs.attributes, graphs.attributes)
 
     def edge_kernel(weight, label, other_weight, other_label):
         if kernel.edge_kernel is None:
@@ -198,21 +198,21 @@ def test_counted_matchings(k, connected, labelled):
         graphs = random_graphs(seed, labelled=labelled, n_attributes=1)
         for edge_kernel in ("labels", None):
             how = {"connected": connected, "edge_kernel": edge_kernel, "normalize": False}
-            assert_is_subgraph_matching_kernel(graphs, SubgraphMatchingKernel(k, **how))
+            assert_is_subgraph_matching_kernel(graphs, SubgraphMatching(k, **how))
 
 
 NODE_KERNELS = [None, Bridge(0.6), Laplacian(0.7), Gaussian(0.2), Polynomial(0.5)]
 
 
 @pytest.mark.parametrize("connected", [True, False])
-@pytest.mark.parametrize("attribute_kernel", NODE_KERNELS, ids=repr)
+@pytest.mark.parametrize("attributes", NODE_KERNELS, ids=repr)
 @pytest.mark.parametrize("edge_kernel", ["labels", Bridge(0.9), None], ids=repr)
-def test_weighted_matchings(attribute_kernel, edge_kernel, connected):
+def test_weighted_matchings(attributes, edge_kernel, connected):
     for seed in range(2):
         graphs = random_graphs(seed, weighted=True, n_attributes=2)
-        how = {"attribute_kernel": attribute_kernel, "edge_kernel": edge_kernel}
+        how = {"attributes": attributes, "edge_kernel": edge_kernel}
         how |= {"connected": connected, "size_weights": [0.5, 1, 0, 2][: 3 + seed]}
-        kernel = SubgraphMatchingKernel(3 + seed, normalize=False, **how)
+        kernel = SubgraphMatching(3 + seed, normalize=False, **how)
         assert_is_subgraph_matching_kernel(graphs, kernel)
 
 
@@ -220,7 +220,7 @@ def test_large_graphs_look_up_their_edges():
     """Beyond some size there is no matrix of edges."""
     size = 1025
     graphs = [nx.path_graph(size), nx.star_graph(60)]
-    found = SubgraphMatchingKernel(4, normalize=False).fit_transform(graphs)
+    found = SubgraphMatching(4, normalize=False).fit_transform(graphs)
     paths = [size, *(2 * (size - s) for s in range(1, 4))]  # ordered, of 1 to 4 nodes
     assert found[0, 0] == pytest.approx(size**2 + sum(2 * (size - s) ** 2 for s in range(1, 4)))
     assert found[0, 1] == pytest.approx(size * 61 + paths[1] * 60 + paths[2] * 60 * 59 / 2)
@@ -229,15 +229,15 @@ def test_large_graphs_look_up_their_edges():
 def test_too_many_labels():
     graph = as_batch(nx.path_graph(5000))
     labelled = graph.with_labels(np.arange(5000))
-    fails(lambda: SubgraphMatchingKernel().fit(labelled), ("5000", "nodes", "4095"))
-    SubgraphMatchingKernel(3).fit(labelled)
+    fails(lambda: SubgraphMatching().fit(labelled), ("5000", "nodes", "4095"))
+    SubgraphMatching(3).fit(labelled)
     pairs = np.stack([np.arange(99), np.arange(1, 100)], axis=1)
     many = GraphBatch.from_edges(100, pairs, edge_labels=np.arange(99), symmetrize=True)
-    fails(lambda: SubgraphMatchingKernel().fit(many), ("99", "edges", "edge_kernel=None"))
+    fails(lambda: SubgraphMatching().fit(many), ("99", "edges", "edge_kernel=None"))
 
 
-@pytest.mark.parametrize("attribute_kernel", [None, Bridge(1.0)])
-def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attribute_kernel):
+@pytest.mark.parametrize("attributes", [None, Bridge(1.0)])
+def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attributes):
     """Of nodes and of edges; those of no fitted graph meet nothing, but count in the own norm."""
     path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], edge_labels=["a", "b"], symmetrize=True)
     fitted = path.with_labels(["x", "y", "x"]).with_attributes(np.zeros((3, 1)))
@@ -247,7 +247,7 @@ def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attribute_kernel)
         .with_attributes(np.zeros((3, 1)))
         for n in range(1100)
     ]
-    kernel = SubgraphMatchingKernel(attribute_kernel=attribute_kernel, normalize=False).fit(fitted)
+    kernel = SubgraphMatching(attributes=attributes, normalize=False).fit(fitted)
     batch = GraphBatch.concatenate(others)
     together, norms = kernel.transform(batch), kernel.diagonal(batch)
     alone, norm = kernel.transform(others[0]), kernel.diagonal(others[0])
@@ -255,15 +255,15 @@ def test_a_batch_has_room_for_the_labels_of_each_of_its_graphs(attribute_kernel)
     np.testing.assert_array_equal(norms, np.repeat(norm, len(others)))
 
 
-def grakel_matrix(graphs, k, attribute_kernel=None):
+def grakel_matrix(graphs, k, attributes=None):
     import grakel
 
     from benchmarks.grakel_graphs import grakel_graphs
 
     def node_kernel(x, y):
-        if attribute_kernel is None:
+        if attributes is None:
             return float(x == y)
-        return float(x[0] == y[0]) * float(attribute_kernel([x[1]], [y[1]])[0, 0])
+        return float(x[0] == y[0]) * float(attributes([x[1]], [y[1]])[0, 0])
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -273,11 +273,11 @@ def grakel_matrix(graphs, k, attribute_kernel=None):
 
 @needs_grakel
 @pytest.mark.parametrize("k", [2, 5])
-@pytest.mark.parametrize("attribute_kernel", [None, Bridge(1.0)], ids=repr)
-def test_as_grakel(k, attribute_kernel):
-    graphs = graphs_of_kind("both" if attribute_kernel else "labels", 8)
-    kernel = SubgraphMatchingKernel(k, attribute_kernel=attribute_kernel, normalize=False)
-    expected = grakel_matrix(graphs, k, attribute_kernel)
+@pytest.mark.parametrize("attributes", [None, Bridge(1.0)], ids=repr)
+def test_as_grakel(k, attributes):
+    graphs = graphs_of_kind("both" if attributes else "labels", 8)
+    kernel = SubgraphMatching(k, attributes=attributes, normalize=False)
+    expected = grakel_matrix(graphs, k, attributes)
     np.testing.assert_allclose(kernel.fit_transform(graphs), expected, rtol=1e-12)
 
 
@@ -289,7 +289,7 @@ def test_as_grakel_on_real_sets(name, data_folder):
     graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
     graphs = graphs.without_attributes().without_edge_labels()
     few = graphs[np.flatnonzero(graphs.node_counts < 25)[:6]]
-    found = SubgraphMatchingKernel(4, normalize=False).fit_transform(few)
+    found = SubgraphMatching(4, normalize=False).fit_transform(few)
     np.testing.assert_allclose(found, grakel_matrix(few, 4), rtol=1e-9)
 
 
@@ -300,7 +300,7 @@ def test_no_room_for_subgraphs(connected, monkeypatch):
     nx.set_node_attributes(large, {node: node for node in large}, "label")
     nx.set_node_attributes(small, 0, "label")
     graphs = as_batch([small, large], label="label")
-    kernel = SubgraphMatchingKernel(4, connected=connected, n_jobs=1)
+    kernel = SubgraphMatching(4, connected=connected, n_jobs=1)
     kernel.fit(graphs)
     monkeypatch.setattr(subgraph_matching, "available_bytes", lambda: 128 * 1000)
     message = fails(lambda: kernel.transform(graphs), ("graph 1", "smaller k"))
@@ -313,12 +313,12 @@ def star(n_leaves, loops=0):
     return GraphBatch.from_edges(n_leaves + 1, edges, symmetrize=True)
 
 
-@pytest.mark.parametrize("attribute_kernel", [None, Bridge(1.0)])
-def test_more_subgraphs_than_can_be_counted(attribute_kernel):
+@pytest.mark.parametrize("attributes", [None, Bridge(1.0)])
+def test_more_subgraphs_than_can_be_counted(attributes):
     """One graph is one compiled call, which no key stops: it is refused before it begins."""
     graphs = GraphBatch.concatenate([star(4), star(500), star(100)])
     graphs = graphs.with_attributes(np.zeros((graphs.n_nodes, 1)))
-    kernel = SubgraphMatchingKernel(attribute_kernel=attribute_kernel)
+    kernel = SubgraphMatching(attributes=attributes)
     about = ("graph 1", "2.6e+09", "5 nodes", "k=4")
     fails(lambda: kernel.fit(graphs), about)
     fails(lambda: kernel.fit(graphs[0]).transform(graphs), about)
@@ -333,7 +333,7 @@ def test_fewest_subgraphs_are_never_too_many(k, connected, monkeypatch):
     complete = nx.to_numpy_array(nx.complete_graph(7))
     extremes = [star(8), star(8, loops=9), as_batch([complete]), as_batch([complete + np.eye(7)])]
     for graph in [*extremes, *random_graphs(0, labelled=False).without_edge_labels()]:
-        kernel = SubgraphMatchingKernel(k, connected=connected).fit(graph)
+        kernel = SubgraphMatching(k, connected=connected).fit(graph)
         types, codes = kernel.engine_.counter.types, np.zeros(graph.n_nodes, np.int32)
         counted = types.find(graph, codes, 1)
         n_sets = counted.counts[types.sizes(counted.types)[counted.columns] == k].sum()
@@ -348,7 +348,7 @@ def test_fewest_subgraphs_are_never_too_many(k, connected, monkeypatch):
 def test_more_matchings_than_can_be_added_up():
     graphs = GraphBatch.concatenate([star(4), star(40)])
     graphs = graphs.with_attributes(np.zeros((graphs.n_nodes, 1)))
-    kernel = SubgraphMatchingKernel(attribute_kernel=Bridge(1.0))
+    kernel = SubgraphMatching(attributes=Bridge(1.0))
     about = ("graph 1", "2e+11", "5 nodes", "smaller k")
     fails(lambda: kernel.fit(graphs), about)
     fails(lambda: kernel.fit(graphs[0]).transform(graphs), about)
@@ -385,7 +385,7 @@ def test_colours(kind, n_iter, n_components, n_negatives):
     for min_graphs in (1, 3):
         counts, pairs = naive.colour_pairs(graphs, n_iter, min_graphs)
         how = {"n_components": n_components, "n_negatives": n_negatives, "min_graphs": min_graphs}
-        kernel = DeepGraphKernel(n_iter=n_iter, random_state=0, **how)
+        kernel = DeepGraph(n_iter=n_iter, random_state=0, **how)
         assert_is_gram(kernel, graphs, counts, pairs)
 
 
@@ -396,7 +396,7 @@ def test_paths(kind, n_components):
     graphs = graphs_of_kind(kind, 12)
     for min_graphs in (1, 3):
         how = {"n_components": n_components, "min_graphs": min_graphs}
-        kernel = DeepGraphKernel("shortest-path", random_state=0, **how)
+        kernel = DeepGraph("shortest-path", random_state=0, **how)
         assert_is_gram(kernel, graphs, *naive.path_pairs(graphs, min_graphs))
 
 
@@ -442,10 +442,10 @@ def test_drawn_pairs_are_unbiased():
 
 def test_graphlets():
     graphs = [nx.gnp_random_graph(6 + n % 7, 0.3 + 0.02 * n, seed=n) for n in range(20)]
-    kernel = DeepGraphKernel("graphlet", k=4, n_components=5, random_state=4)
+    kernel = DeepGraph("graphlet", k=4, n_components=5, random_state=4)
     counter = graphlets.GraphletCounter(4, False, None)
     pairs = counter.pairs(as_batch(graphs), 1000, 4, None)
-    shares = GraphletKernel(4).fit(graphs).features(graphs).toarray()
+    shares = Graphlets(4).fit(graphs).features(graphs).toarray()
     assert_is_gram(kernel, graphs, shares, pairs)
 
 
@@ -468,7 +468,7 @@ def test_many_equal_eigenvalues(similarity):
     )
     order = np.random.default_rng(0).permutation(len(pairs))
     kernels = [
-        DeepGraphKernel(n_iter=0, similarity=similarity, normalize=False, random_state=seed)
+        DeepGraph(n_iter=0, similarity=similarity, normalize=False, random_state=seed)
         for seed in (0, 1)
     ]
     first, second = (kernel.fit_transform(pairs) for kernel in kernels)
@@ -489,7 +489,7 @@ def test_too_many_equal_eigenvalues_are_left_out(monkeypatch):
 
 
 def test_nothing_to_learn():
-    for kernel in (DeepGraphKernel(n_iter=0), DeepGraphKernel("graphlet", similarity="vectors")):
+    for kernel in (DeepGraph(n_iter=0), DeepGraph("graphlet", similarity="vectors")):
         with pytest.warns(UserWarning, match=r"nothing to learn, and the kernel is zero; use more"):
             found = kernel.fit_transform([nx.path_graph(4), nx.path_graph(3)])
         np.testing.assert_array_equal(found, np.zeros((2, 2)))

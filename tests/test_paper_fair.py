@@ -27,7 +27,7 @@ from retgk import (
     GraphBatch,
     GraphDataset,
     Laplacian,
-    RetGKKernel,
+    RetGK,
     load_tudataset,
     return_probabilities,
     save_tudataset,
@@ -125,7 +125,7 @@ def test_cells():
     assert cell_of("NCI1", "RetGK_I").settings["p"] == [1]
     assert cell_of("NCI1", "RetGK_I depth").settings["scale_attributes"] == ["raw"]
     assert len(cell_of("ENZYMES", "RetGK_I depth").settings["scale_attributes"]) == 3
-    defaults = cell_of("DD", "RetGKClassifier").settings["defaults"]
+    defaults = cell_of("DD", "GraphClassifier").settings["defaults"]
     assert defaults["C"] == "(1, 10, 100, 1000)"
     assert len({cell.key(0) for cell in cells}) == len(cells)
 
@@ -136,7 +136,7 @@ def test_methods_that_draw_nothing_are_repeated_once():
     for task in tasks:
         counts[task.cell.method] = counts.get(task.cell.method, 0) + 1
     assert counts == {"RetGK_I": 1, "RetGK_I depth": 1, "RetGK_II depth": 3,
-                      "RetGKClassifier": 3, "WL": 1}  # fmt: skip
+                      "GraphClassifier": 3, "WL": 1}  # fmt: skip
 
 
 def test_choosing_cells():
@@ -151,7 +151,7 @@ def test_choosing_cells():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [*KERNELS, "RetGKClassifier"])
+@pytest.mark.parametrize("method", [*KERNELS, "GraphClassifier"])
 @pytest.mark.parametrize("dataset", ["ENZYMES", "IMDB-BINARY"])
 def test_record_has_everything(tmp_path, splits, dataset, method):
     write_set(tmp_path, dataset, N_GRAPHS)
@@ -166,7 +166,7 @@ def test_record_has_everything(tmp_path, splits, dataset, method):
     assert sum(record["seconds"].values()) > 0
     has_attributes = dataset == "ENZYMES" and method != "RetGK_I"
     is_said = "scale_attributes" in record["choices"][0]
-    assert is_said == (has_attributes or method == "RetGKClassifier")
+    assert is_said == (has_attributes or method == "GraphClassifier")
     json.dumps(record, allow_nan=False)
 
 
@@ -194,7 +194,7 @@ def results_of(record, fold):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", [changed_targets, changed_graphs])
-@pytest.mark.parametrize("method", [*KERNELS, "RetGKClassifier"])
+@pytest.mark.parametrize("method", [*KERNELS, "GraphClassifier"])
 def test_test_graphs_have_no_part_in_choices(tmp_path, splits, method, change):
     original, changed = tmp_path / "original", tmp_path / "changed"
     write_set(original, "ENZYMES", N_GRAPHS)
@@ -231,8 +231,8 @@ def test_products_of_depths_are_those_of_the_estimator(tmp_path, splits):  # noq
     standard = graphs.with_attributes((graphs.attributes - center) / scale)
     for option in options:
         rule = option.choice["scale_attributes"]
-        kernel = RetGKKernel(
-            structure_kernel=Laplacian(gamma),
+        kernel = RetGK(
+            structure=Laplacian(gamma),
             scale_attributes="drop" if rule == "drop" else "raw",
             depth=option.choice["depth"],
         )
@@ -315,10 +315,10 @@ def test_report_without_fair_records(tmp_path):
 
 
 def test_records_of_other_defaults_are_unknown(records):
-    other = made_up(cell_of("DD", "RetGKClassifier"), settings={"defaults": {"depth": "9"}})
+    other = made_up(cell_of("DD", "GraphClassifier"), settings={"defaults": {"depth": "9"}})
     cells = records_by_cell([*records, other])
     assert n_unknown_records(cells) == 1
-    assert "RetGKClassifier" not in {each.method for each in fair_results(cells)}
+    assert "GraphClassifier" not in {each.method for each in fair_results(cells)}
 
 
 def test_published_networks():

@@ -16,10 +16,10 @@ from reproduction.peers import READY, Limits, PeerFailure, peer_kernel, peer_mat
 from reproduction.runner import Runner, ordered_tasks, run_tasks_into
 from reproduction.tables import table_cells
 from retgk import (
-    GraphletKernel,
+    Graphlets,
     Laplacian,
-    ShortestPathKernel,
-    WeisfeilerLehmanKernel,
+    ShortestPath,
+    WeisfeilerLehman,
     load_tudataset,
 )
 from retgk._runtime.files import read_records
@@ -94,9 +94,9 @@ def test_matrix_of_a_peer(sets, tmp_path, method):
     matrix = peer_matrix(spec, tmp_path, Limits(60, 8000))
     graphs = load_tudataset("MUTAG", sets, download=False).graphs.without_attributes()
     kernels = {
-        "WL": WeisfeilerLehmanKernel(5),
-        "SP": ShortestPathKernel(),
-        "GK": GraphletKernel(5, random_state=0),
+        "WL": WeisfeilerLehman(5),
+        "SP": ShortestPath(),
+        "GK": Graphlets(5, random_state=0),
     }
     assert np.array_equal(matrix.products, kernels[method].fit_transform(graphs))
     assert matrix.seconds["gram"] > 0
@@ -274,11 +274,11 @@ def test_settings_are_parameters_of_the_class(sets):
     assert peer_kernel(settings, graphs).get_params()["start"] == "labels"
     assert peer_kernel(settings, graphs.without_labels()).get_params()["start"] == "degrees"
     assert peer_kernel({**settings, "start": "none"}, graphs).get_params()["start"] == "none"
-    with_attributes = {**cells_of("SP")[0].settings, "attribute_kernel": {"Laplacian": 2}}
-    assert peer_kernel(with_attributes, graphs).attribute_kernel == Laplacian(2)
+    with_attributes = {**cells_of("SP")[0].settings, "attributes": {"Laplacian": 2}}
+    assert peer_kernel(with_attributes, graphs).attributes == Laplacian(2)
     fails(
         lambda: peer_kernel({**settings, "depth": 3}, graphs),
-        about=("WeisfeilerLehmanKernel", "'depth'"),
+        about=("WeisfeilerLehman", "'depth'"),
     )
 
 

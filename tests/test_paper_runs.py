@@ -31,7 +31,7 @@ from retgk import (
     GraphDataset,
     InvalidInputError,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     load_tudataset,
     save_tudataset,
 )
@@ -85,9 +85,9 @@ def test_exact_matrix_is_that_of_the_estimator(runner, sets):
     cell = cell_of(4, "BZR", "RetGK_I")
     matrix = runner.matrix(cell, runner.load(cell))
     graphs = load_tudataset("BZR", sets, download=False).graphs
-    expected = RetGKKernel(random_state=0).fit(graphs)
+    expected = RetGK(random_state=0).fit(graphs)
     assert np.allclose(matrix.products, expected.inner_products_, rtol=0, atol=2e-4)
-    assert matrix.facts["structure_gamma"] == expected.structure_kernel_.gamma
+    assert matrix.facts["structure_gamma"] == expected.structure_.gamma
     assert matrix.facts["attribute_gammas"] == pytest.approx([2**-0.5])
 
 
@@ -120,8 +120,8 @@ def test_embedding_is_the_papers(runner):
     embedding = RetGKEmbedding(
         feature_map="tensor",
         n_components=(100, 100),
-        structure_kernel=Gaussian(50.0),
-        attribute_kernel=Gaussian(0.5),
+        structure=Gaussian(50.0),
+        attributes=Gaussian(0.5),
         frequencies="plain",
         random_state=7,
     )
@@ -323,7 +323,7 @@ def test_variations_change_settings_that_count(cell):
     table = int(cell.place.removeprefix("variation of table ").partition(":")[0])
     base = cell_of(table, cell.dataset, cell.method)
     of_peers = {"connected", "size_weights", "similarity", "choose", "n_samples", "start"}
-    known = {*base.settings, "structure_kernel", "copies_share_walks", "kernel", *of_peers}
+    known = {*base.settings, "structure", "copies_share_walks", "kernel", *of_peers}
     assert cell.settings.keys() <= known
     assert cell.key(0) != base.key(0)
 

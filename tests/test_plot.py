@@ -11,7 +11,7 @@ from scipy.sparse import bsr_array, coo_matrix, csr_array
 
 from retgk import (
     GraphBatch,
-    RetGKKernel,
+    RetGK,
     plot,
     return_probabilities,
 )
@@ -43,7 +43,7 @@ CLASSES = np.array(["k", "s", "p", "p", "s", "k"])
 
 @cache
 def kernel():
-    return RetGKKernel(10, random_state=0).fit_transform(GRAPHS)
+    return RetGK(10, random_state=0).fit_transform(GRAPHS)
 
 
 DRAWINGS = {
@@ -192,7 +192,7 @@ def test_heat_map_without_classes():
 
 
 def test_map_of_graphs_is_that_of_their_kernel():
-    kernel = RetGKKernel(random_state=0).fit_transform(GRAPHS)
+    kernel = RetGK(random_state=0).fit_transform(GRAPHS)
     from_kernel = plot.collection_map(kernel).collections[0].get_offsets()
     from_graphs = plot.collection_map(GRAPHS).collections[0].get_offsets()
     np.testing.assert_array_equal(from_kernel, from_graphs)
@@ -279,7 +279,7 @@ BAD = {
 )
 def test_map_of_graphs_is_checked_before_their_kernel(monkeypatch, n_graphs, y, message):
     monkeypatch.setattr(
-        RetGKKernel, "fit_transform", lambda *_: pytest.fail("the kernel is computed")
+        RetGK, "fit_transform", lambda *_: pytest.fail("the kernel is computed")
     )
     fails(lambda: plot.collection_map([np.eye(2)] * n_graphs, y), about=message)
 

@@ -169,7 +169,7 @@ def test_the_same_seed_gives_the_same_result_where_medians_are_drawn(monkeypatch
     monkeypatch.setattr("retgk.stats.design._MEDIAN_NODES", 5)
     graphs, values = population_graphs(0, 16), np.random.default_rng(0).normal(size=(16, 2)) ** 3
     graphs = graphs.with_attributes(np.random.default_rng(1).normal(size=(graphs.n_nodes, 1)))
-    options = {**QUICK, "random_state": 0, "attribute_kernel": Laplacian("median")}
+    options = {**QUICK, "random_state": 0, "attributes": Laplacian("median")}
     one, two = (association_test(graphs, values, **options) for _ in range(2))
     assert one.to_dict() == two.to_dict()
     options |= {"by": np.repeat([0, 1], 8), "nodes_correspond": True}
@@ -250,22 +250,22 @@ SEEN = {
         {},
     ),
     "kernel": (
-        {"attribute_kernel": Gaussian("median")},
+        {"attributes": Gaussian("median")},
         VALUES / 8,
-        {"attribute_kernel": Gaussian("median")},
+        {"attributes": Gaussian("median")},
     ),
     "block": (
-        {"attribute_kernel": {"signal": ([1], Laplacian(1.0))}},
+        {"attributes": {"signal": ([1], Laplacian(1.0))}},
         VALUES[:, 1:],
-        {"attribute_kernel": Laplacian(1.0)},
+        {"attributes": Laplacian(1.0)},
     ),
     "standard block": (
         {
-            "attribute_kernel": {"signal": ([1], Laplacian(1.0))},
+            "attributes": {"signal": ([1], Laplacian(1.0))},
             "scale_attributes": {"signal": "standard"},
         },
         VALUES[:, 1:] / VALUES[:, 1:].std(),
-        {"attribute_kernel": Laplacian(1.0)},
+        {"attributes": Laplacian(1.0)},
     ),
 }
 

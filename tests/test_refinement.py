@@ -12,10 +12,10 @@ from retgk import (
     GraphBatch,
     Laplacian,
     PolynomialGraphKernel,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     load_model,
     make_graph_classification,
     mean_embedding_gram,
@@ -93,14 +93,14 @@ def test_starts(start):
 def test_depths_that_are_none(depth):
     edge = [np.ones((2, 2)) - np.eye(2)] * 2
     fails(lambda: refined_labels(edge, depth), ("depth", str(depth)))
-    fails(lambda: RetGKKernel(depth=depth).fit(edge), ("depth", str(depth)))
+    fails(lambda: RetGK(depth=depth).fit(edge), ("depth", str(depth)))
 
 
 def test_wrong_starts_and_weights():
     edge = [np.ones((2, 2)) - np.eye(2)] * 2
     fails(lambda: refined_labels(edge, 1, start="colour"), ("start", "'colour'"))
     for depth, weights in ((2, [1, 1]), (1, [0, 0])):
-        kernel = RetGKKernel(depth=depth, level_weights=weights)
+        kernel = RetGK(depth=depth, level_weights=weights)
         fails(lambda kernel=kernel: kernel.fit(edge), "level_weights")
 
 
@@ -110,7 +110,7 @@ def test_wrong_starts_and_weights():
 def test_depth_of_the_exact_kernel(batch, depth, weights, has_labels):
     batch = batch if has_labels else batch.without_labels()
     given_weights = {"last": [0.0] * depth + [2.0], "rising": np.arange(1, depth + 2)}.get(weights)
-    options = {"depth": depth, "level_weights": given_weights, "structure_kernel": KERNEL, "tol": 0}
+    options = {"depth": depth, "level_weights": given_weights, "structure": KERNEL, "tol": 0}
     found = mean_embedding_gram(batch, n_steps=5, **options)
     expected = naive.refined_gram(batch, 5, 3.0, depth, given_weights)
     assert np.abs(found - expected).max() <= 1e-12
@@ -122,8 +122,8 @@ def test_depth_of_new_graphs(fitted, new, depth):
     """Colours that only new graphs have match among themselves, and nothing else."""
     both = GraphBatch.concatenate([fitted, new])
     expected = naive.refined_gram(both, 5, 3.0, depth)
-    kernel = RetGKKernel(
-        5, depth=depth, structure_kernel=KERNEL, tol=0, graph_kernel=PolynomialGraphKernel()
+    kernel = RetGK(
+        5, depth=depth, structure=KERNEL, tol=0, graph_kernel=PolynomialGraphKernel()
     )
     kernel.fit(fitted)
     n = len(fitted)
@@ -143,11 +143,11 @@ def test_depth_in_files_and_at_any_tolerance(tmp_path):
         labels = rng.choice(list("CNO"), n).tolist()
         graphs.append(GraphBatch.from_edges(int(n), edges, labels=labels, symmetrize=True))
     batch = GraphBatch.concatenate(graphs)
-    exact = RetGKKernel(10, depth=3, structure_kernel=KERNEL, tol=0, random_state=0)
+    exact = RetGK(10, depth=3, structure=KERNEL, tol=0, random_state=0)
     exact.fit(batch[:20])
     expected = exact.engine_.inner_products()
     for tol in (1e-6, 1e-4, 1e-2):
-        model = RetGKKernel(10, depth=3, structure_kernel=KERNEL, tol=tol, random_state=0)
+        model = RetGK(10, depth=3, structure=KERNEL, tol=tol, random_state=0)
         model.fit(batch[:20])
         assert np.abs(model.engine_.inner_products() - expected).max() <= tol
         save_model(model, tmp_path / "model.retgk")
@@ -162,7 +162,7 @@ def test_many_nodes_of_few_colours():
     ring = GraphBatch.from_edges(400, edges, labels=["C"] * 400, symmetrize=True)
     labels = rng.choice(list("CN"), 400).tolist()
     batch = GraphBatch.concatenate([ring, ring.with_labels(labels), ring.with_labels(labels[::-1])])
-    options = {"structure_kernel": KERNEL, "tol": 0, "n_steps": 4}
+    options = {"structure": KERNEL, "tol": 0, "n_steps": 4}
     colours = refined_labels(batch, 2)
     levels = [mean_embedding_gram(batch.with_labels(own.tolist()), **options) for own in colours.T]
     found = mean_embedding_gram(batch, depth=2, **options)
@@ -175,7 +175,7 @@ def test_many_nodes_of_few_colours():
 def test_depths_share_their_levels():
     """Candidates of depth give what models of one depth give."""
     data = make_graph_classification(n_graphs=40, n_labels=2, random_state=0)
-    for make in (RetGKClassifier, RetGKRegressor):
+    for make in (GraphClassifier, GraphRegressor):
         options = {"C": 10.0, "p": 1, "scale": 1, "cv": 3, "random_state": 0, "tol": 0}
         several = make(depth=(0, 2, 1), **options).fit(data.graphs, data.targets)
         for depth in (0, 2, 1):
@@ -212,7 +212,7 @@ def test_engine_at_a_smaller_depth(depth):
 UNITS = np.array([1e-3, 1.0, 250.0])
 OFFSETS = np.array([5.0, -2.0, 1e4])
 ESTIMATORS = {
-    "exact": RetGKKernel(6, tol=0, random_state=0),
+    "exact": RetGK(6, tol=0, random_state=0),
     "vectors": RetGKEmbedding(6, n_components=16, random_state=0),
 }
 
@@ -275,12 +275,12 @@ def test_rules_for_blocks(data):
     graphs, _ = data
     blocks = {"place": ([0, 1], Laplacian(1.0)), "mass": ([2], Laplacian(2.0))}
     values = graphs.attributes * UNITS
-    kernel = RetGKKernel(
-        6, tol=0, attribute_kernel=blocks, scale_attributes={"mass": "standard"}, random_state=0
+    kernel = RetGK(
+        6, tol=0, attributes=blocks, scale_attributes={"mass": "standard"}, random_state=0
     )
     found = kernel.fit_transform(graphs.with_attributes(values))
     values[:, 2] = standardised(values[:, 2], values[:, 2])
-    by_hand = RetGKKernel(6, tol=0, attribute_kernel=blocks, random_state=0)
+    by_hand = RetGK(6, tol=0, attributes=blocks, random_state=0)
     expected = by_hand.fit_transform(graphs.with_attributes(values))
     assert np.abs(found - expected).max() < 1e-12
 
@@ -295,7 +295,7 @@ def test_classifier_chooses(data):
     telling = 1e-3 * (np.asarray(targets)[graph_of] == targets[0])
     useful = graphs.with_attributes(np.column_stack([telling, noise]))
     useless = graphs.with_attributes(np.column_stack([noise, noise[::-1]]))
-    model = RetGKClassifier(depth=0, random_state=0)
+    model = GraphClassifier(depth=0, random_state=0)
     assert model.fit(useful, targets).best_params_["scale_attributes"] == "standard"
     assert model.fit(useless, targets).best_params_["scale_attributes"] != "raw"
     plain = model.fit(graphs.without_attributes(), targets)
@@ -307,7 +307,7 @@ def test_classifier_chooses(data):
 def test_files_keep_the_rule(data, rule, approximate, tmp_path):
     graphs, _ = data
     values = np.linspace(0, 1, len(graphs))
-    model = RetGKRegressor(
+    model = GraphRegressor(
         scale_attributes=rule, approximate=approximate, n_components=16, C=1.0, random_state=0
     ).fit(graphs, values)
     save_model(model, tmp_path / "model.retgk")
@@ -328,9 +328,9 @@ def test_uneven_columns_are_told(data):
 def test_wrong_rules(data):
     blocks = {"a": ([0], Laplacian())}
     for model, about in (
-        (RetGKKernel(scale_attributes="minmax"), ("scale_attributes", "'minmax'")),
-        (RetGKKernel(scale_attributes={"a": "standard"}), ("'a'", "none")),
+        (RetGK(scale_attributes="minmax"), ("scale_attributes", "'minmax'")),
+        (RetGK(scale_attributes={"a": "standard"}), ("'a'", "none")),
         (RetGKEmbedding(scale_attributes={"a": "raw"}), "'a'"),
-        (RetGKKernel(attribute_kernel=blocks, scale_attributes={"a": "drop"}), ("'a'", "'drop'")),
+        (RetGK(attributes=blocks, scale_attributes={"a": "drop"}), ("'a'", "'drop'")),
     ):
         fails(lambda model=model: model.fit(data[0]), about)

@@ -1,4 +1,4 @@
-"""RetGKRegressor: values, choices and messages."""
+"""GraphRegressor: values, choices and messages."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ from sklearn.kernel_ridge import KernelRidge
 
 from retgk import (
     GraphDataset,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     make_graph_classification,
 )
 from tests.errors import fails
@@ -27,13 +27,13 @@ def values(graphs):
 
 
 def quick(**options):
-    return RetGKRegressor(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
+    return GraphRegressor(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
 
 
 def test_same_as_kernel_ridge_regression(graphs, values):
     train, test = graphs[:80], graphs[80:]
     model = quick(C=10, p=1, scale=1, tol=0).fit(train, values[:80])
-    kernel = RetGKKernel(n_steps=10, tol=0, random_state=0)
+    kernel = RetGK(n_steps=10, tol=0, random_state=0)
     constant = 1e7  # an intercept is the limit of a constant feature without penalty
     reference = KernelRidge(alpha=1 / 20, kernel="precomputed")
     reference.fit(kernel.fit_transform(train) + constant, values[:80])
@@ -85,7 +85,7 @@ def test_few_graphs(graphs, values):
 @pytest.mark.parametrize(
     ("y", "options", "about"),
     [
-        (["low", "high"] * 40, {}, ("numbers", "RetGKClassifier")),
+        (["low", "high"] * 40, {}, ("numbers", "GraphClassifier")),
         ([1.0, np.inf] * 40, {}, "graph 1"),
         ([1j] * 80, {}, "real numbers"),
         ([1.0] * 3, {}, ("80 graphs", "3 targets")),

@@ -20,7 +20,7 @@ from retgk import (
     GraphIndex,
     InvalidInputError,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     duplicate_groups,
     from_networkx,
     pairwise_distances,
@@ -264,7 +264,7 @@ BAD: list[tuple[Callable[[GraphIndex], Any], Any]] = [
     (lambda _: GraphIndex(n_columns=0), ("n_columns", "0")),
     *(
         (lambda _, it=it: GraphIndex(it), "RetGKEmbedding")
-        for it in (RetGKKernel(), RetGKEmbedding)
+        for it in (RetGK(), RetGKEmbedding)
     ),
     (lambda _: small().query(OTHERS, rerank=10), "keep_graphs=True"),
     (lambda _: small().query(OTHERS, method="approximate"), 'method="auto"'),
@@ -571,7 +571,7 @@ def test_wrong_manifests_are_refused(
 
 
 def test_links_and_other_models_are_refused(folder: Path, tmp_path: Path) -> None:
-    save_model(RetGKKernel().fit(FEW[:5]), tmp_path / "kernel.retgk")
+    save_model(RetGK().fit(FEW[:5]), tmp_path / "kernel.retgk")
     replace_file(folder, ("embedding",), (tmp_path / "kernel.retgk").read_bytes())
     fails(lambda: GraphIndex.load(folder), "RetGKEmbedding")
     path = folder / entry_at(manifest_of(folder), "embedding")["name"]

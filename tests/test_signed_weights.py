@@ -20,10 +20,10 @@ from retgk import (
     GraphBatch,
     GraphDataset,
     InvalidInputError,
-    RetGKClassifier,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    RetGKRegressor,
+    RetGK,
+    GraphRegressor,
     as_batch,
     from_dataframe,
     from_edge_lists,
@@ -122,13 +122,13 @@ def test_split_compares_parts_with_their_like():
     only = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     products = retgk.mean_embedding_gram(
         from_numpy([only, -only], negative="split"),
-        structure_kernel=retgk.Laplacian(1.0),
+        structure=retgk.Laplacian(1.0),
         n_steps=4,
         tol=0.0,
     )
     empty = from_numpy([only, np.zeros((3, 3))])
     plain = retgk.mean_embedding_gram(
-        empty, structure_kernel=retgk.Laplacian(1.0), n_steps=4, tol=0.0
+        empty, structure=retgk.Laplacian(1.0), n_steps=4, tol=0.0
     )
     assert products[0, 0] == pytest.approx((plain[0, 0] + plain[1, 1]) / 4)
     assert products[0, 1] == pytest.approx(2 * plain[0, 1] / 4)
@@ -218,7 +218,7 @@ def signed_stack(n=12):
 def test_models_read_new_graphs_with_the_same_choice(choice, tmp_path):
     stack, targets = signed_stack(), [0, 1] * 6
     graphs = from_numpy(stack, negative=choice)
-    model = RetGKClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0).fit(graphs, targets)
+    model = GraphClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0).fit(graphs, targets)
     expected = model.decision_function(graphs)
     assert np.array_equal(model.decision_function(stack), expected)
     other = "positive" if choice != "positive" else "absolute"
@@ -263,11 +263,11 @@ BONDS = as_batch(SMILES, **OPTIONS)
 FAST = {"n_steps": 5, "random_state": 0}
 ONE = {"C": 1, "p": 1, "scale": 1, "cv": 2}
 MAKERS = {
-    "kernel": lambda: RetGKKernel(**FAST).fit(BONDS),
+    "kernel": lambda: RetGK(**FAST).fit(BONDS),
     "embedding": lambda: RetGKEmbedding(**FAST, n_components=8).fit(BONDS),
-    "classifier": lambda: RetGKClassifier(**FAST, **ONE).fit(BONDS, TARGETS),
-    "approximate": lambda: RetGKClassifier(**FAST, **ONE, approximate=True).fit(BONDS, TARGETS),
-    "regressor": lambda: RetGKRegressor(**FAST, **ONE).fit(BONDS, np.arange(16.0)),
+    "classifier": lambda: GraphClassifier(**FAST, **ONE).fit(BONDS, TARGETS),
+    "approximate": lambda: GraphClassifier(**FAST, **ONE, approximate=True).fit(BONDS, TARGETS),
+    "regressor": lambda: GraphRegressor(**FAST, **ONE).fit(BONDS, np.arange(16.0)),
 }
 METHODS = ("transform", "distances", "diagonal", "predict", "decision_function", "predict_proba")
 
@@ -323,7 +323,7 @@ def test_batches_made_by_hand_are_taken_as_they_are() -> None:
     by_hand = BONDS.with_labels(labels)
     assert by_hand.reading is None
     np.testing.assert_array_equal(model.predict(by_hand), model.predict(BONDS))
-    plain = RetGKKernel(**FAST).fit(by_hand.without_attributes())
+    plain = RetGK(**FAST).fit(by_hand.without_attributes())
     assert plain.reading_ is None
     plain.transform(as_batch(SMILES, bond_orders=True))
 
@@ -362,7 +362,7 @@ def test_several_labels_and_categories(options: dict[str, Any], named: Any, tmp_
         if name == "ig":
             graphs = [igraph.Graph.from_networkx(graph) for graph in graphs]
         batch = convert(graphs, **options)
-        model = RetGKKernel(**FAST, graph_kernel=None).fit(batch)
+        model = RetGK(**FAST, graph_kernel=None).fit(batch)
         save_model(model, tmp_path / f"{name}.retgk")
         loaded = load_model(tmp_path / f"{name}.retgk")
         assert loaded.reading_ == model.reading_ == batch.reading
@@ -383,7 +383,7 @@ def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
 
 @pytest.mark.filterwarnings("ignore:'(kind|role)' became")
 def test_categories_that_differ(named: Any) -> None:
-    model = RetGKKernel(**FAST).fit(
+    model = RetGK(**FAST).fit(
         from_networkx([named] * 2, categorical=["kind", "role"], weight=None)
     )
     values = {"kind": ["a", "b"], "role": ["x", "y"]}
@@ -405,7 +405,7 @@ def test_categories_that_differ(named: Any) -> None:
 
 def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
     edges = {"graph_id": [0, 1], "source": [0, 0], "target": [1, 1], "w": [1.0, 2.0]}
-    model = RetGKKernel(**FAST).fit(from_dataframe(edges, weight="w"))
+    model = RetGK(**FAST).fit(from_dataframe(edges, weight="w"))
     assert model.reading_.kind == "dataframe"
     fails(lambda: model.transform(from_dataframe(edges)), about=("weight=None", "weight='w'"))
     np.savez(tmp_path / "a.npz", a=PATH, b=np.ones(3))
@@ -420,25 +420,25 @@ def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
 
 def test_directions_are_dropped_as_they_were() -> None:
     arrows = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (2, 0)])]
-    model = RetGKKernel(**FAST).fit(as_batch(arrows, symmetrize=True))
+    model = RetGK(**FAST).fit(as_batch(arrows, symmetrize=True))
     assert_reads_alike(model, arrows, as_batch(arrows, symmetrize=True))
     assert_reads_alike(model, arrows, as_batch([arrow.to_undirected() for arrow in arrows]))
     edges = [np.array([[0, 1], [1, 2]]), np.array([[0, 1], [1, 2], [2, 3]])]
-    model = RetGKKernel(**FAST).fit(from_edge_lists(edges, symmetrize=True))
+    model = RetGK(**FAST).fit(from_edge_lists(edges, symmetrize=True))
     assert_reads_alike(model, edges, from_edge_lists(edges, symmetrize=True))
 
 
 def test_values_of_grakel() -> None:
     graphs = [[{(0, 1): 1, (1, 0): 1}, {0: 0.5, 1: value}] for value in (1.0, 2.0)]
     batch = from_grakel(graphs, as_attributes=True)
-    assert_reads_alike(RetGKKernel(**FAST).fit(batch), graphs, batch)
+    assert_reads_alike(RetGK(**FAST).fit(batch), graphs, batch)
 
 
 def test_labels_and_attributes_that_were_left_out() -> None:
     for batch in (BONDS.without_labels(), BONDS.without_attributes()):
-        assert_reads_alike(RetGKKernel(**FAST).fit(batch), SMILES[:3], batch[:3])
+        assert_reads_alike(RetGK(**FAST).fit(batch), SMILES[:3], batch[:3])
     message = ("the graphs have labels", "the fitted ones")
-    fails(lambda: RetGKKernel(**FAST).fit(BONDS.without_labels()).transform(BONDS), about=message)
+    fails(lambda: RetGK(**FAST).fit(BONDS.without_labels()).transform(BONDS), about=message)
 
 
 def test_a_reading_stays_with_the_graphs() -> None:
@@ -456,7 +456,7 @@ def test_a_reading_stays_with_the_graphs() -> None:
 def test_a_reading_is_no_part_of_what_graphs_are() -> None:
     by_hand = BONDS.with_attributes(BONDS.attributes)
     assert by_hand == BONDS
-    models = [RetGKKernel(**FAST).fit(batch) for batch in (BONDS, by_hand)]
+    models = [RetGK(**FAST).fit(batch) for batch in (BONDS, by_hand)]
     assert models[0].engine_.digest() == models[1].engine_.digest()
 
 
@@ -495,7 +495,7 @@ def test_weights_that_differ_are_a_warning(
 
 
 def test_names_of_weights_that_are_gone_are_a_warning(named: Any) -> None:
-    model = RetGKKernel(**FAST).fit(from_networkx([named] * 2, label="kind", weight="strength"))
+    model = RetGK(**FAST).fit(from_networkx([named] * 2, label="kind", weight="strength"))
     nx.set_edge_attributes(named, 1.0, "strength")
     with pytest.warns(InputWarning, match="have no weights"):
         model.transform(named)
@@ -523,7 +523,7 @@ def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:
     nx.set_node_attributes(named, "x", frozenset("k"))
     batch = from_networkx([named] * 2, label=frozenset("k"), edge_label=[])
     assert read_graphs(write_parquet(batch, tmp_path / "a.parquet")).graphs.reading is None
-    model = RetGKKernel(**FAST).fit(batch)
+    model = RetGK(**FAST).fit(batch)
     with pytest.warns(InputWarning, match="a model file cannot hold how the graphs were read"):
         save_model(model, tmp_path / "model.retgk")
     assert load_model(tmp_path / "model.retgk").reading_ is None

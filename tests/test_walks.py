@@ -13,7 +13,7 @@ from reproduction.figures import N_STEPS, toy_graph
 from retgk import (
     GraphBatch,
     RetGKEmbedding,
-    RetGKKernel,
+    RetGK,
     return_probabilities,
     sample_nodes,
 )
@@ -429,7 +429,7 @@ def test_weights_out_of_range_are_named(weight):
         options = {"method": method, "random_state": 0}
         fails(lambda o=options: return_probabilities(batch, 5, self_loop=1.0, **o), about)
         assert np.isfinite(return_probabilities(batch, 5, **options)).all()
-    for estimator in (RetGKKernel(self_loop=1), RetGKEmbedding(batch_size=1, self_loop=1)):
+    for estimator in (RetGK(self_loop=1), RetGKEmbedding(batch_size=1, self_loop=1)):
         fails(lambda own=estimator: own.fit(batch), about)
 
 

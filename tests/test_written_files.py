@@ -24,7 +24,7 @@ from retgk import (
     GraphBatch,
     GraphDataset,
     InvalidInputError,
-    RetGKKernel,
+    RetGK,
     load_tudataset,
     save_tudataset,
     write_graphml,
@@ -300,7 +300,7 @@ RINGS = GraphBatch.from_edges([3, 3], [[0, 1], [1, 2], [2, 0], [3, 4], [4, 5]], 
 ERRORS = (ENOSPC, EACCES, EIO)
 MOST_STEPS = 18  # of long series, the first and the last
 FAST = "--C 1 --p 1 --scale 1"
-KERNEL = RetGKKernel(random_state=0)
+KERNEL = RetGK(random_state=0)
 
 COMMANDS = {
     "fit": f"fit small.parquet {FAST} -o out/model.retgk",

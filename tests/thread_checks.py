@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from retgk import (
-    GraphletKernel,
-    RetGKClassifier,
+    Graphlets,
+    GraphClassifier,
     RetGKEmbedding,
-    RetGKKernel,
-    ShortestPathKernel,
-    SubgraphMatchingKernel,
-    WeisfeilerLehmanKernel,
+    RetGK,
+    ShortestPath,
+    SubgraphMatching,
+    WeisfeilerLehman,
     make_graph_classification,
     refined_labels,
     return_probabilities,
@@ -26,14 +26,14 @@ def answers_of_models():
     """What to call, by name: fitted models with graphs that are new to them."""
     data = make_graph_classification(40, n_labels=3, n_attributes=2, random_state=0)
     graphs, new = data.graphs[:30], data.graphs[30:]
-    model = RetGKClassifier(random_state=0, n_jobs=2).fit(graphs, data.targets[:30])
+    model = GraphClassifier(random_state=0, n_jobs=2).fit(graphs, data.targets[:30])
     kernels = [
-        RetGKKernel(random_state=0, n_jobs=2),
+        RetGK(random_state=0, n_jobs=2),
         RetGKEmbedding(random_state=0, n_components=64, n_jobs=2),
-        WeisfeilerLehmanKernel(n_jobs=2),
-        ShortestPathKernel(n_jobs=2),
-        GraphletKernel(3, n_jobs=2),
-        SubgraphMatchingKernel(3, n_jobs=2),
+        WeisfeilerLehman(n_jobs=2),
+        ShortestPath(n_jobs=2),
+        Graphlets(3, n_jobs=2),
+        SubgraphMatching(3, n_jobs=2),
     ]
     for kernel in kernels:
         kernel.fit(graphs)

@@ -23,7 +23,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from retgk import RetGKClassifier, from_smiles, plot, scaffold_folds
+from retgk import GraphClassifier, from_smiles, plot, scaffold_folds
 
 folder = os.environ.get("RETGK_MOLECULES")
 if folder:
@@ -55,7 +55,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
 folds = scaffold_folds(smiles, n_splits=4)
-model = RetGKClassifier(scoring="roc_auc", cv=3, random_state=0)
+model = GraphClassifier(scoring="roc_auc", cv=3, random_state=0)
 decisions = cross_val_predict(model, graphs, passes, cv=folds, method="decision_function")
 scores = [roc_auc_score(passes[test], decisions[test]) for _, test in folds]
 print(f"RetGK: ROC-AUC {np.mean(scores):.2f} (deviation over folds {np.std(scores):.2f})")

@@ -16,7 +16,7 @@ targets="subjects.csv", negative="absolute")`` reads a folder of ``.npy``, ``.ma
 import matplotlib.pyplot as plt
 import numpy as np
 
-from retgk import RetGKClassifier, as_batch, plot, two_sample_test
+from retgk import GraphClassifier, as_batch, plot, two_sample_test
 
 REGIONS = [f"region {k}" for k in range(16)]
 rng = np.random.default_rng(0)
@@ -78,13 +78,13 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 people = as_batch(np.concatenate([patients, controls]), negative="absolute")
 groups = np.repeat(["patient", "control"], 20)
 outer = StratifiedKFold(5, shuffle=True, random_state=0)
-scores = cross_val_score(RetGKClassifier(random_state=0), people, groups, cv=outer)
+scores = cross_val_score(GraphClassifier(random_state=0), people, groups, cv=outer)
 print(f"accuracy {scores.mean():.2f} (deviation over folds {scores.std():.2f})")
 
 # %%
 # And what speaks for one of them being a patient, by region:
 
-model = RetGKClassifier(random_state=0).fit(people[1:], groups[1:])
+model = GraphClassifier(random_state=0).fit(people[1:], groups[1:])
 shares = model.explain(people[0], target="patient").of(0)
 figure, axes = plt.subplots(figsize=(7, 2.6), layout="constrained")
 axes.bar(REGIONS, shares, color=np.where(shares > 0, "#D55E00", "#0072B2"))

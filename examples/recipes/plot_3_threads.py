@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 
-from retgk import RetGKClassifier, as_batch, plot
+from retgk import GraphClassifier, as_batch, plot
 
 rng = np.random.default_rng(0)
 
@@ -60,7 +60,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 outer = StratifiedKFold(5, shuffle=True, random_state=0)
-scores = cross_val_score(RetGKClassifier(random_state=0), graphs, kinds, cv=outer)
+scores = cross_val_score(GraphClassifier(random_state=0), graphs, kinds, cv=outer)
 sizes = np.array([[len(g), g.size(), max(dict(g.degree).values())] for g in threads])
 beside = cross_val_score(RandomForestClassifier(200, random_state=0), sizes, kinds, cv=outer)
 print(f"RetGK {scores.mean():.2f}, sizes and largest degree {beside.mean():.2f}")
@@ -69,7 +69,7 @@ print(f"RetGK {scores.mean():.2f}, sizes and largest degree {beside.mean():.2f}"
 # Who makes it a discussion?
 # --------------------------
 
-model = RetGKClassifier(random_state=0).fit(graphs[2:], kinds[2:])
+model = GraphClassifier(random_state=0).fit(graphs[2:], kinds[2:])
 found = model.explain(graphs[:2], target="discussion")
 figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for k, axes in enumerate(panels):

@@ -17,7 +17,7 @@ large. With ``RETGK_DATA_HOME`` at a folder of the TUDataset collections, use
 import networkx as nx
 import numpy as np
 
-from retgk import RetGKClassifier, as_batch
+from retgk import GraphClassifier, as_batch
 
 rng = np.random.default_rng(0)
 
@@ -55,7 +55,7 @@ inputs = {
     "labels": graphs.without_attributes(),
     "labels, attributes": graphs,
 }
-model = RetGKClassifier(C=(1, 10, 100), depth=(0, 1), cv=3, random_state=0)
+model = GraphClassifier(C=(1, 10, 100), depth=(0, 1), cv=3, random_state=0)
 for name, batch in inputs.items():
     scores = cross_val_score(model, batch, folds_of, cv=outer)
     print(f"{name:20} {scores.mean():.2f} (deviation over folds {scores.std():.2f})")
@@ -76,10 +76,10 @@ print({name: model.best_params_[name] for name in ("depth", "scale_attributes", 
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from retgk import Gaussian, Laplacian, RetGKKernel
+from retgk import Gaussian, Laplacian, RetGK
 
 blocks = {"length": (slice(0, 1), Laplacian(0.2)), "water": (slice(1, 2), Gaussian(1e-5))}
-kernel = RetGKKernel(attribute_kernel=blocks, random_state=0)
+kernel = RetGK(attributes=blocks, random_state=0)
 pipeline = make_pipeline(kernel, SVC(kernel="precomputed", C=10))
 scores = cross_val_score(pipeline, graphs, folds_of, cv=outer)
 print(f"two domains          {scores.mean():.2f} (deviation over folds {scores.std():.2f})")

@@ -13,7 +13,7 @@ scikit-learn has for clusters and maps. Digits as graphs have names that the clu
 import matplotlib.pyplot as plt
 import numpy as np
 
-from retgk import Laplacian, RetGKKernel, load_digit_graphs, plot
+from retgk import Laplacian, RetGK, load_digit_graphs, plot
 
 digits = load_digit_graphs()
 chosen = np.flatnonzero(np.isin(digits.targets, [0, 1, 2, 6]))[:160]
@@ -23,7 +23,7 @@ graphs, names = digits.graphs[chosen], digits.targets[chosen]
 # Nodes know their brightness and their place, in units of the picture. Without targets nothing can be chosen by cross-validation, so say
 # what you know: with ``gamma=4``, pixels a quarter of the picture apart are quite different.
 
-kernel = RetGKKernel(attribute_kernel=Laplacian(4.0), random_state=0)
+kernel = RetGK(attributes=Laplacian(4.0), random_state=0)
 matrix = kernel.fit_transform(graphs)
 
 # %%
@@ -83,7 +83,7 @@ from sklearn.cluster import KMeans
 
 from retgk import RetGKEmbedding
 
-embedding = RetGKEmbedding(attribute_kernel=Laplacian(4.0), random_state=0)
+embedding = RetGKEmbedding(attributes=Laplacian(4.0), random_state=0)
 vectors = embedding.fit_transform(graphs)
 groups = KMeans(4, n_init=10, random_state=0).fit_predict(vectors)
 print(f"k-means on vectors: adjusted Rand index {adjusted_rand_score(names, groups):.2f}")

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from retgk.datasets import make_graph_classification as make_graph_classification
     from retgk.datasets import save_tudataset as save_tudataset
     from retgk.errors import InvalidInputError as InvalidInputError
-    from retgk.estimators.classifier import RetGKClassifier as RetGKClassifier
+    from retgk.estimators.classifier import GraphClassifier as GraphClassifier
     from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
     from retgk.estimators.explanation import Explanation as Explanation
     from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
-    from retgk.estimators.kernel import RetGKKernel as RetGKKernel
+    from retgk.estimators.kernel import RetGK as RetGK
     from retgk.estimators.model_files import load_model as load_model
     from retgk.estimators.model_files import save_model as save_model
-    from retgk.estimators.regressor import RetGKRegressor as RetGKRegressor
+    from retgk.estimators.regressor import GraphRegressor as GraphRegressor
     from retgk.estimators.similarity import distance as distance
     from retgk.estimators.similarity import mean_embedding_gram as mean_embedding_gram
     from retgk.estimators.similarity import most_similar as most_similar
@@ -64,17 +64,17 @@ if TYPE_CHECKING:
     from retgk.kernels.node import Gaussian as Gaussian
     from retgk.kernels.node import Laplacian as Laplacian
     from retgk.kernels.node import Polynomial as Polynomial
-    from retgk.kernels.others.deep_graph import DeepGraphKernel as DeepGraphKernel
-    from retgk.kernels.others.graph_invariant import GraphInvariantKernel as GraphInvariantKernel
-    from retgk.kernels.others.graphlets import GraphletKernel as GraphletKernel
+    from retgk.kernels.others.deep_graph import DeepGraph as DeepGraph
+    from retgk.kernels.others.graph_invariant import GraphInvariant as GraphInvariant
+    from retgk.kernels.others.graphlets import Graphlets as Graphlets
     from retgk.kernels.others.graphlets import graphlet_counts as graphlet_counts
-    from retgk.kernels.others.hash_graph import HashGraphKernel as HashGraphKernel
-    from retgk.kernels.others.shortest_path import ShortestPathKernel as ShortestPathKernel
+    from retgk.kernels.others.hash_graph import HashGraph as HashGraph
+    from retgk.kernels.others.shortest_path import ShortestPath as ShortestPath
     from retgk.kernels.others.subgraph_matching import (
-        SubgraphMatchingKernel as SubgraphMatchingKernel,
+        SubgraphMatching as SubgraphMatching,
     )
     from retgk.kernels.others.weisfeiler_lehman import (
-        WeisfeilerLehmanKernel as WeisfeilerLehmanKernel,
+        WeisfeilerLehman as WeisfeilerLehman,
     )
     from retgk.kernels.refinement import refined_labels as refined_labels
     from retgk.learning.folds import scaffold_folds as scaffold_folds
@@ -92,7 +92,7 @@ _MODULE_OF = {
     "Bridge": "retgk.kernels.node",
     "CollectionPage": "retgk.explorer.page",
     "Comparison": "retgk.comparison.table",
-    "DeepGraphKernel": "retgk.kernels.others.deep_graph",
+    "DeepGraph": "retgk.kernels.others.deep_graph",
     "Delta": "retgk.kernels.node",
     "Explanation": "retgk.estimators.explanation",
     "ExponentialGraphKernel": "retgk.kernels.graph",
@@ -100,20 +100,20 @@ _MODULE_OF = {
     "GraphBatch": "retgk.graphs.batch",
     "GraphDataset": "retgk.io.dataset",
     "GraphIndex": "retgk.search.index",
-    "GraphInvariantKernel": "retgk.kernels.others.graph_invariant",
-    "GraphletKernel": "retgk.kernels.others.graphlets",
-    "HashGraphKernel": "retgk.kernels.others.hash_graph",
+    "GraphInvariant": "retgk.kernels.others.graph_invariant",
+    "Graphlets": "retgk.kernels.others.graphlets",
+    "HashGraph": "retgk.kernels.others.hash_graph",
     "InvalidInputError": "retgk.errors",
     "Laplacian": "retgk.kernels.node",
     "Polynomial": "retgk.kernels.node",
     "PolynomialGraphKernel": "retgk.kernels.graph",
-    "RetGKClassifier": "retgk.estimators.classifier",
+    "GraphClassifier": "retgk.estimators.classifier",
     "RetGKEmbedding": "retgk.estimators.embedding",
-    "RetGKKernel": "retgk.estimators.kernel",
-    "RetGKRegressor": "retgk.estimators.regressor",
-    "ShortestPathKernel": "retgk.kernels.others.shortest_path",
-    "SubgraphMatchingKernel": "retgk.kernels.others.subgraph_matching",
-    "WeisfeilerLehmanKernel": "retgk.kernels.others.weisfeiler_lehman",
+    "RetGK": "retgk.estimators.kernel",
+    "GraphRegressor": "retgk.estimators.regressor",
+    "ShortestPath": "retgk.kernels.others.shortest_path",
+    "SubgraphMatching": "retgk.kernels.others.subgraph_matching",
+    "WeisfeilerLehman": "retgk.kernels.others.weisfeiler_lehman",
     "as_batch": "retgk.io.convert",
     "association_test": "retgk.stats.tests",
     "compare": "retgk.comparison.compare",

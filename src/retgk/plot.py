@@ -22,7 +22,7 @@ from retgk._runtime.names import optional_module
 from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import RetGKKernel
+from retgk.estimators.kernel import RetGK
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import graph_of
 from retgk.io.convert import as_batch
@@ -588,7 +588,7 @@ def collection_map(
         A kernel matrix, which is what a symmetric array of floats is taken for; vectors of
         graphs, such as `RetGKEmbedding` gives, which are the rows of any other array of floats
         and of a sparse matrix; or graphs, whose kernel is that of
-        ``RetGKKernel(random_state=0)``.
+        ``RetGK(random_state=0)``.
     y : array-like, shape (n,), optional
         Classes, or numbers: more than 30 different numbers are shown as a range of colours.
     size : float, optional
@@ -642,7 +642,7 @@ def _is_matrix(graphs: Any) -> bool:
 
 def _map_coordinates(known: Any) -> tuple[Floats, Floats]:
     if isinstance(known, GraphBatch):
-        return _kernel_coordinates(RetGKKernel(random_state=0).fit_transform(known))
+        return _kernel_coordinates(RetGK(random_state=0).fit_transform(known))
     if _is_sparse(known) or not _is_symmetric(known):
         return _vector_coordinates(known)
     return _kernel_coordinates(known)
@@ -846,7 +846,7 @@ def _checked_kernel(kernel: ArrayLike) -> Floats:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise InvalidInputError(
             f"the kernel matrix must be square, got shape {matrix.shape}; pass what "
-            "RetGKKernel().fit_transform(graphs) gives"
+            "RetGK().fit_transform(graphs) gives"
         )
     if not np.isfinite(matrix).all():
         raise InvalidInputError("the kernel matrix has values that are not finite")

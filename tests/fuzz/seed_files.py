@@ -16,7 +16,7 @@ from scipy.io import savemat
 from retgk import (
     GraphBatch,
     GraphDataset,
-    RetGKKernel,
+    RetGK,
     save_model,
     write_graphml,
     write_json,
@@ -173,7 +173,7 @@ def gram_graphs():
 
 
 def gram_kernel():
-    return RetGKKernel(4, random_state=0)
+    return RetGK(4, random_state=0)
 
 
 class _StoppedError(Exception):

@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 
 
 def new_model(learning: Learning, walks: Walks, n_components: int, regression: bool) -> Any:
-    from retgk.estimators.classifier import RetGKClassifier
-    from retgk.estimators.regressor import RetGKRegressor
+    from retgk.estimators.classifier import GraphClassifier
+    from retgk.estimators.regressor import GraphRegressor
 
     names = ("C", "p", "scale", "scale_attributes", "depth")
     parameters: dict[str, Any] = {
@@ -85,8 +85,8 @@ def new_model(learning: Learning, walks: Walks, n_components: int, regression: b
     if regression:
         if learning.balanced:
             raise InvalidInputError("--balanced weights classes, but these targets are values")
-        return RetGKRegressor(**parameters)
-    return RetGKClassifier(**parameters, class_weight="balanced" if learning.balanced else None)
+        return GraphRegressor(**parameters)
+    return GraphClassifier(**parameters, class_weight="balanced" if learning.balanced else None)
 
 
 def scores(targets: NDArray[Any], predictions: NDArray[Any], regression: bool) -> dict[str, float]:
@@ -181,12 +181,12 @@ def paper_answers(
     client: Any = None,
 ) -> list[list[FoldAnswer]]:
     """Answers by the authors' protocol, of one repetition for each seed."""
-    from retgk.estimators.kernel import RetGKKernel
+    from retgk.estimators.kernel import RetGK
     from retgk.kernels.graph import ExponentialGraphKernel
 
     check_enough_graphs(targets, rules["folds"])
     kernel = ExponentialGraphKernel(p=(learning.p or [1.0])[0], scale=(learning.scale or [1.0])[0])
-    model = RetGKKernel(
+    model = RetGK(
         **walks.parameters(),
         tol=learning.tol,
         graph_kernel=kernel,

@@ -54,7 +54,7 @@ from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from retgk.estimators.embedding import RetGKEmbedding
-    from retgk.estimators.kernel import RetGKKernel
+    from retgk.estimators.kernel import RetGK
     from retgk.graphs.batch import GraphBatch
     from retgk.io.dataset import GraphDataset
     from retgk.io.molecules import MoleculeStream
@@ -130,12 +130,12 @@ def _check_kernel_options(output: str, options: KernelOptions, embedding: Embedd
         )
 
 
-def _exact_kernel(walks: Walks, options: KernelOptions, **more: Any) -> RetGKKernel:
-    from retgk.estimators.kernel import RetGKKernel
+def _exact_kernel(walks: Walks, options: KernelOptions, **more: Any) -> RetGK:
+    from retgk.estimators.kernel import RetGK
 
-    return RetGKKernel(
+    return RetGK(
         **walks.parameters(),
-        structure_kernel=_structure_kernel(options),
+        structure=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
         depth=options.depth,
         tol=options.tol,
@@ -147,7 +147,7 @@ def _exact_matrix(
     collection: GraphDataset, walks: Walks, options: KernelOptions, _: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
     model = _exact_kernel(walks, options, graph_kernel=_graph_kernel(options))
-    chosen = ["structure_kernel", "attribute_kernels"]
+    chosen = ["structure", "attribute_kernels"]
     if options.matrix == "distances":
         matrix = model.fit(collection.graphs).distances()
     else:
@@ -168,15 +168,15 @@ def _approximate_matrix(
     model = RetGKEmbedding(
         **walks.parameters(),
         **embedding.parameters(),
-        structure_kernel=_structure_kernel(options),
+        structure=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
         depth=options.depth,
         sparse_output=True,
     )
     vectors = model.fit_transform(collection.graphs)
     chosen = {
-        "structure_kernel": repr(model.structure_kernel_),
-        "attribute_kernels": repr([model.attribute_kernel_] if model.attribute_kernel_ else []),
+        "structure": repr(model.structure_),
+        "attribute_kernels": repr([model.attributes_] if model.attributes_ else []),
     }
     matrix = embedding_gram(vectors, kernel=_graph_kernel(options), n_jobs=walks.n_jobs)
     if options.matrix == "distances":

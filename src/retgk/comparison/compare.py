@@ -68,7 +68,7 @@ def compare(
     y : array-like, shape (n_graphs,), optional
         Classes or values; may be left out for a data set, which has its own.
     methods : sequence of str, or mapping of str to str or estimator
-        Names: "retgk" (as `RetGKClassifier` and `RetGKRegressor` come), "retgk-exact",
+        Names: "retgk" (as `GraphClassifier` and `GraphRegressor` come), "retgk-exact",
         "retgk-embedding"; "wl", "wl-oa", "sp", "graphlet", "csm", "dgk" and, for attributes, "hgk"
         and "gik", each a kernel with a support vector machine or, for values, kernel ridge
         regression; "size" (numbers of nodes and edges alone)

@@ -24,8 +24,8 @@ from retgk._runtime.files import key_of
 from retgk._runtime.names import RandomState, name_advice, whole_seed
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.classifier import RetGKClassifier
-from retgk.estimators.regressor import RetGKRegressor
+from retgk.estimators.classifier import GraphClassifier
+from retgk.estimators.regressor import GraphRegressor
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.graph import PolynomialGraphKernel
 from retgk.kernels.others import all_kernels
@@ -51,7 +51,7 @@ class Method(NamedTuple):
 
 
 def _retgk(**parameters: Any) -> Callable[[bool], Any]:
-    return lambda regression: (RetGKRegressor if regression else RetGKClassifier)(**parameters)
+    return lambda regression: (GraphRegressor if regression else GraphClassifier)(**parameters)
 
 
 def _kernel_machine(kernel: type[PeerKernel], own: Compared) -> Callable[[bool], Any]:
@@ -149,8 +149,8 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
 
 # A kernel of graphs and the machine on it, with everything chosen on the training graphs.
 #
-# The machines, their candidates of C and their inner folds are those of `RetGKClassifier` and
-# `RetGKRegressor`, so that a comparison is one of kernels.
+# The machines, their candidates of C and their inner folds are those of `GraphClassifier` and
+# `GraphRegressor`, so that a comparison is one of kernels.
 
 _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
 

@@ -36,7 +36,7 @@ from retgk.learning.targets import training_set
 from retgk.walks.probabilities import Method, SelfLoop
 
 
-class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Classify graphs by a support vector machine on the RetGK kernel (section 6 of the paper).
 
@@ -61,15 +61,15 @@ class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         Power of the distance of graphs, in (0, 2].
     scale : float (candidates), default=(1, 8)
         Factor of the median distance of graphs.
-    structure_kernel : node kernel or None (candidates), default=None
-        Kernel of return probabilities. None is the default of `RetGKKernel` or `RetGKEmbedding`.
-    attribute_kernel : node kernel, dict or None (candidates), default=None
+    structure : node kernel or None (candidates), default=None
+        Kernel of return probabilities. None is the default of `RetGK` or `RetGKEmbedding`.
+    attributes : node kernel, dict or None (candidates), default=None
         Kernel of attributes, in the same way.
     scale_attributes : {"raw", "standard", "drop"} (candidates), default=("standard", "raw", "drop")
         How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
         they are, or not at all. Graphs without attributes have no such choice.
     depth : int or None (candidates), default=None
-        Rounds by which labels are refined, as in `RetGKKernel`. With None, cross-validation
+        Rounds by which labels are refined, as in `RetGK`. With None, cross-validation
         chooses from 2, 0, 1 and 3 for the exact kernel, which computes them together, and from 0
         and 2 for embeddings.
     feature_map : {"joint", "tensor", "phases"}, default="phases"
@@ -139,7 +139,7 @@ class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         How the fitted graphs were read; new ones are read alike.
     walks_ : Walks
         How return probabilities are found.
-    kernel_ : RetGKKernel
+    kernel_ : RetGK
         Kernel with the support graphs; only if exact.
     embedding_, support_vectors_ : RetGKEmbedding, bsr_array of shape (n_support, n_features)
         The embedding, and embedded support graphs; only if approximate.
@@ -169,7 +169,7 @@ class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     --------
     >>> from retgk import make_graph_classification
     >>> data = make_graph_classification(n_graphs=60, random_state=0)
-    >>> model = RetGKClassifier(random_state=0).fit(data.graphs[:40], data.targets[:40])
+    >>> model = GraphClassifier(random_state=0).fit(data.graphs[:40], data.targets[:40])
     >>> model.predict(data.graphs[40:]).shape
     (20,)
     """
@@ -194,8 +194,8 @@ class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         C: float | Sequence[float] = (1, 10, 100, 1000),
         p: float | Sequence[float] = (1, 2),
         scale: float | Sequence[float] = (1, 8),
-        structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
-        attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
+        structure: NodeKernel | Sequence[NodeKernel | None] | None = None,
+        attributes: AttributeKernel | Sequence[AttributeKernel] = None,
         scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
             "standard",
             "raw",
@@ -222,8 +222,8 @@ class RetGKClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         self.C = C
         self.p = p
         self.scale = scale
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
+        self.structure = structure
+        self.attributes = attributes
         self.scale_attributes = scale_attributes
         self.depth = depth
         self.feature_map = feature_map

@@ -87,18 +87,18 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     n_components : int or pair of int, default=512
         Number D of features, or (D0, Dc) for a tensor (one number there means both). Inner products
         are off by about 1 / sqrt(D). With one block a label, fewer serve: 200 in the paper.
-    structure_kernel : Gaussian, Laplacian or None, default=None
+    structure : Gaussian, Laplacian or None, default=None
         Kernel of return probabilities. None is ``Laplacian(5.0)``, that of `similarity` and
         `most_similar`. The paper's frequencies ``g N(0, 1)`` are those of
         ``Gaussian(gamma=g**2 / 2)``; g = 10 is its choice for most collections.
-    attribute_kernel : Gaussian, Laplacian or None, default=None
+    attributes : Gaussian, Laplacian or None, default=None
         Kernel of attributes. None is ``Laplacian("dimension")`` where graphs have attributes; to
         leave them out, use ``scale_attributes="drop"``.
     scale_attributes : {"raw", "standard", "drop"}, default="raw"
         How attributes enter: as they are, with mean 0 and deviation 1 over the nodes of the fitted
         graphs, or not at all. A warning says where raw columns differ by orders of magnitude.
     depth, level_weights : int, sequence of float or None, default=0, None
-        Rounds by which labels are refined, and weights of the levels, as in `RetGKKernel`; with
+        Rounds by which labels are refined, and weights of the levels, as in `RetGK`; with
         ``feature_map="phases"``.
     frequencies : {"plain", "orthogonal", "quasi-random"}, default="orthogonal"
         How frequencies are drawn; see `draw_fourier_map`.
@@ -124,9 +124,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
     Attributes
     ----------
-    structure_kernel_ : Gaussian or Laplacian
+    structure_ : Gaussian or Laplacian
         The kernel with a number for gamma.
-    attribute_kernel_ : Gaussian, Laplacian or None
+    attributes_ : Gaussian, Laplacian or None
         The same for attributes; None if there are none.
     label_names_ : tuple of hashable or None
         Labels in the order of their blocks; None if graphs have none.
@@ -174,8 +174,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "phases",
         n_components: int | tuple[int, int] = 512,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: NodeKernel | None = None,
+        structure: NodeKernel | None = None,
+        attributes: NodeKernel | None = None,
         scale_attributes: Scaling = "raw",
         depth: int = 0,
         level_weights: Sequence[float] | None = None,
@@ -195,8 +195,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         self.impute_attributes = impute_attributes
         self.feature_map = feature_map
         self.n_components = n_components
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
+        self.structure = structure
+        self.attributes = attributes
         self.scale_attributes = scale_attributes
         self.depth = depth
         self.level_weights = level_weights
@@ -237,7 +237,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         engine = embedding_engine(self)
         features = embedding_features(self, engine, batch)
         engine.fit(features, keep=np.empty(0, np.int64))
-        warn_of_uneven_attributes(batch, self.scale_attributes, self.attribute_kernel)
+        warn_of_uneven_attributes(batch, self.scale_attributes, self.attributes)
         return self.take_engine(engine, features.walks, intake)
 
     def partial_fit(self, X: GraphsLike, y: object = None) -> Self:
@@ -364,8 +364,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
     def take_engine(self, engine: EmbeddedEngine, walks: Walks, intake: GraphIntake) -> Self:
         self.engine_, self.walks_, self.intake_ = engine, walks, intake
-        self.structure_kernel_ = engine.structure_kernel_
-        self.attribute_kernel_ = engine.attribute_kernel_
+        self.structure_ = engine.structure_
+        self.attributes_ = engine.attributes_
         self.label_names_ = engine.label_names
         self.n_attributes_ = engine.n_attributes
         self.maps_ = engine.maps
@@ -415,7 +415,7 @@ Names = tuple[Hashable, ...] | None
 
 def check_streamable(embedding: RetGKEmbedding) -> None:
     """Raise unless vectors depend on their own graph and on the labels of all graphs alone."""
-    kernels = (embedding.structure_kernel, embedding.attribute_kernel)
+    kernels = (embedding.structure, embedding.attributes)
     has_median = any(getattr(kernel, "gamma", None) == "median" for kernel in kernels)
     if has_median or embedding.scale_attributes == "standard" or embedding.impute_attributes:
         raise InvalidInputError(

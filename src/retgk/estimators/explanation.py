@@ -24,7 +24,7 @@ from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """
-    Why a model decided as it did: what `RetGKClassifier.explain` and `RetGKRegressor.explain` give.
+    Why a model decided as it did: what `GraphClassifier.explain` and `GraphRegressor.explain` give.
 
     All numbers are in the units of decision values (of a regressor: of its targets), never of
     probabilities. ``baseline + shares of the nodes`` is the decision value of a graph, and so is
@@ -58,9 +58,9 @@ class Explanation:
     Examples
     --------
     >>> import numpy as np
-    >>> from retgk import RetGKClassifier, make_graph_classification
+    >>> from retgk import GraphClassifier, make_graph_classification
     >>> data = make_graph_classification(n_graphs=40, random_state=0)
-    >>> model = RetGKClassifier(random_state=0).fit(data.graphs[:30], data.targets[:30])
+    >>> model = GraphClassifier(random_state=0).fit(data.graphs[:30], data.targets[:30])
     >>> found = model.explain(data.graphs[30:])
     >>> whole = found.baseline[2] + found.of(2).sum()
     >>> bool(np.isclose(whole, found.decisions[2], rtol=0, atol=1e-9))

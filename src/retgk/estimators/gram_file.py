@@ -31,7 +31,7 @@ from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import npy_header
-from retgk.estimators.kernel import RetGKKernel, kernel_engine, kernel_features
+from retgk.estimators.kernel import RetGK, kernel_engine, kernel_features
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import Engine, fit_intake
 
@@ -245,7 +245,7 @@ def write_mean_embedding_gram(
     path: str | os.PathLike[str],
     X: GraphsLike,
     *,
-    kernel: RetGKKernel | None = None,
+    kernel: RetGK | None = None,
     client: Any = None,
 ) -> Floats:
     r"""
@@ -264,7 +264,7 @@ def write_mean_embedding_gram(
         File to make; an error if it exists.
     X : GraphBatch or anything that `as_batch` takes
         Graphs.
-    kernel : RetGKKernel, optional
+    kernel : RetGK, optional
         Its parameters for nodes are used; itself it is left as it is, fitted or not.
     client : dask.distributed.Client, optional
         Cluster whose workers compute the inner products; this process sends them the graphs once
@@ -286,7 +286,7 @@ def write_mean_embedding_gram(
     (6, 6)
     """
     check_client(client)
-    given = RetGKKernel() if kernel is None else kernel
+    given = RetGK() if kernel is None else kernel
     _, batch = fit_intake(given, as_batch(X))
     target = check_new_gram(path, len(batch))
     seed = _seed(given.random_state, target)

@@ -42,7 +42,7 @@ from retgk.kernels.graph import (
 from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
 
-# Engines and features from the parameters of `RetGKKernel` and `RetGKEmbedding`.
+# Engines and features from the parameters of `RetGK` and `RetGKEmbedding`.
 
 
 def kernel_engine(kernel: Any) -> ExactEngine:
@@ -83,7 +83,7 @@ USE_A_GRAM_FILE = (
 )
 
 
-class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Exact RetGK kernel between graphs (RetGK_I, section 4 of the paper).
 
@@ -96,9 +96,9 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
     ----------
     n_steps : int, default=50
         Number of return probabilities.
-    structure_kernel : Laplacian, Gaussian, Polynomial or None, default=None
+    structure : Laplacian, Gaussian, Polynomial or None, default=None
         Kernel of return probabilities. None is ``Laplacian("median")``.
-    attribute_kernel : node kernel, dict or None, default=None
+    attributes : node kernel, dict or None, default=None
         Kernel of attributes; or, by name, tuples of the columns of a block and its kernel, which
         multiply. None is ``Laplacian("dimension")`` where graphs have attributes.
     scale_attributes : {"raw", "standard", "drop"} or dict, default="raw"
@@ -106,7 +106,7 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         number, presumes columns of about unit spread, and a warning says where spreads differ by
         orders of magnitude. "standard" gives every column mean 0 and deviation 1 over the nodes of
         the fitted graphs (constant columns become 0); "drop" leaves attributes out. A dict has a
-        word for each named block of `attribute_kernel`.
+        word for each named block of `attributes`.
     depth : int, default=0
         Rounds by which labels are refined: the factor of labels becomes the mean of
         :math:`[c_h = c'_h]` over the levels h = 0, .., depth, with :math:`c_0` the label (one for
@@ -138,9 +138,9 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
 
     Attributes
     ----------
-    structure_kernel_ : node kernel
+    structure_ : node kernel
         With the bandwidth that was found.
-    attribute_kernels_ : list of node kernel
+    attributes_ : list of node kernel
         One per block of attributes, with bandwidths.
     graph_kernel_ : graph kernel
         With the bandwidth that was found.
@@ -171,7 +171,7 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
     --------
     >>> from retgk import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> kernel = RetGKKernel(random_state=0)
+    >>> kernel = RetGK(random_state=0)
     >>> kernel.fit_transform(graphs).shape
     (6, 6)
     >>> kernel.transform(graphs[:2]).shape
@@ -192,8 +192,8 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
     fitted_fields = ("engine_", "walks_", "intake_", "graph_kernel_")
 
     engine_: ExactEngine
-    structure_kernel_: NodeKernel
-    attribute_kernels_: list[NodeKernel]
+    structure_: NodeKernel
+    attributes_: list[NodeKernel]
     graph_kernel_: GraphKernel
     squared_norms_: Floats
     walks_: Walks
@@ -203,8 +203,8 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         self,
         n_steps: int = 50,
         *,
-        structure_kernel: NodeKernel | None = None,
-        attribute_kernel: AttributeKernel = None,
+        structure: NodeKernel | None = None,
+        attributes: AttributeKernel = None,
         scale_attributes: ScaleAttributes = "raw",
         depth: int = 0,
         level_weights: Sequence[float] | None = None,
@@ -218,8 +218,8 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         random_state: RandomState = None,
     ) -> None:
         self.n_steps = n_steps
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
+        self.structure = structure
+        self.attributes = attributes
         self.scale_attributes = scale_attributes
         self.depth = depth
         self.level_weights = level_weights
@@ -264,8 +264,8 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
         check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
         features = kernel_features(self, batch)
         engine = kernel_engine(self).fit(features)
-        if not isinstance(self.attribute_kernel, Mapping):  # whose blocks have their own scales
-            warn_of_uneven_attributes(batch, self.scale_attributes, self.attribute_kernel)
+        if not isinstance(self.attributes, Mapping):  # whose blocks have their own scales
+            warn_of_uneven_attributes(batch, self.scale_attributes, self.attributes)
         products = engine.inner_products()
         graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
         set_fitted_kernel(self, engine, features.walks, graph_kernel, intake, products)
@@ -402,18 +402,18 @@ class RetGKKernel(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore
 
 
 def set_fitted_kernel(
-    kernel: RetGKKernel,
+    kernel: RetGK,
     engine: ExactEngine,
     walks: Walks,
     graph_kernel: GraphKernel,
     intake: GraphIntake,
     products: Floats | None = None,
-) -> RetGKKernel:
+) -> RetGK:
     kernel.engine_ = engine
     kernel.walks_ = walks
     kernel.intake_ = intake
     kernel._products = products
-    kernel.structure_kernel_, *kernel.attribute_kernels_ = engine.kernels
+    kernel.structure_, *kernel.attributes_ = engine.kernels
     kernel.label_names_ = engine.label_names
     kernel.walk_seed_ = walks.seed
     kernel.squared_norms_ = engine.squared_norms()
@@ -423,7 +423,7 @@ def set_fitted_kernel(
 
 def kernel_of_engine(
     engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel, intake: GraphIntake
-) -> RetGKKernel:
-    own = shared_parameters(RetGKKernel, engine, walks)
-    kernel = RetGKKernel(**own, graph_kernel=graph_kernel)
+) -> RetGK:
+    own = shared_parameters(RetGK, engine, walks)
+    kernel = RetGK(**own, graph_kernel=graph_kernel)
     return set_fitted_kernel(kernel, engine, walks, graph_kernel, intake)

@@ -23,10 +23,10 @@ from retgk._runtime.fields import (
 )
 from retgk._runtime.parameters import EVERYWHERE, check_parameters
 from retgk.errors import InvalidInputError
-from retgk.estimators.classifier import RetGKClassifier
+from retgk.estimators.classifier import GraphClassifier
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.kernel import RetGKKernel
-from retgk.estimators.regressor import RetGKRegressor
+from retgk.estimators.kernel import RetGK
+from retgk.estimators.regressor import GraphRegressor
 from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import PeerKernel
 from retgk.walks.probabilities import Walks
@@ -37,14 +37,14 @@ DEFAULT_MAX_STEPS = 1 << 12
 
 _KIND = "model"
 _WALKS_PER_NODE = 1 << 12  # of the most steps; the default is 200 walks
-_MODELS = (RetGKClassifier, RetGKRegressor, RetGKKernel, RetGKEmbedding)
+_MODELS = (GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding)
 _OUTPUTS = (None, "default", "pandas", "polars")
 
 # Parameters that shape what is computed after `fit`, by the object that keeps them from then on.
 _OF_WALKS = ("n_steps", "method", "n_walks", "self_loop", "nodes")
 _OF_ENGINE = (
-    "structure_kernel",
-    "attribute_kernel",
+    "structure",
+    "attributes",
     "scale_attributes",
     "depth",
     "level_weights",
@@ -72,7 +72,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : RetGKClassifier, RetGKRegressor, RetGKKernel, RetGKEmbedding or a kernel of others
+    model : GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding or a kernel of others
         A fitted model.
     path : path-like
         The file, by custom ``something.retgk``; one that is there is replaced.
@@ -119,16 +119,16 @@ def load_model(
 
     Returns
     -------
-    RetGKClassifier, RetGKRegressor, RetGKKernel, RetGKEmbedding or a kernel of others
+    GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding or a kernel of others
         The fitted model.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from retgk import RetGKClassifier, make_graph_classification
+    >>> from retgk import GraphClassifier, make_graph_classification
     >>> data = make_graph_classification(n_graphs=20, random_state=0)
     >>> with TemporaryDirectory() as folder:
-    ...     save_model(RetGKClassifier(random_state=0).fit(data), f"{folder}/model.retgk")
+    ...     save_model(GraphClassifier(random_state=0).fit(data), f"{folder}/model.retgk")
     ...     load_model(f"{folder}/model.retgk").predict(data.graphs).shape
     (20,)
     """
@@ -141,7 +141,7 @@ def load_model(
 def fitted_parameters(model: Any) -> dict[str, Any]:
     """Parameters of a model as it was fitted, whatever they were set to since."""
     parameters: dict[str, Any] = model.get_params(deep=False)
-    if isinstance(model, RetGKKernel | RetGKEmbedding):
+    if isinstance(model, RetGK | RetGKEmbedding):
         for keeper, names in ((model.walks_, _OF_WALKS), (model.engine_, _OF_ENGINE)):
             parameters |= {name: getattr(keeper, name) for name in names if name in parameters}
     return parameters

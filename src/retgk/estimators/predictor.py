@@ -21,7 +21,7 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
-from retgk.estimators.kernel import RetGKKernel, kernel_of_engine
+from retgk.estimators.kernel import RetGK, kernel_of_engine
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.io.convert import GraphsLike
 from retgk.kernels.embedded import EmbeddedEngine
@@ -55,7 +55,7 @@ AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
 
 
 class GraphPredictor(TakesGraphs):
-    """Base of `RetGKClassifier` and `RetGKRegressor`; their docstrings describe the parameters."""
+    """Base of `GraphClassifier` and `GraphRegressor`; their docstrings describe the parameters."""
 
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
@@ -101,7 +101,7 @@ class GraphPredictor(TakesGraphs):
             raise InvalidInputError("approximate_ is not what the engine is")
 
     @property
-    def kernel_(self) -> RetGKKernel:
+    def kernel_(self) -> RetGK:
         """Kernel with the support graphs; only if exact."""
         return kernel_of_engine(
             self._engine_of(ExactEngine), self.walks_, self.graph_kernel_, self.intake_
@@ -170,10 +170,10 @@ class GraphPredictor(TakesGraphs):
 
         Examples
         --------
-        >>> from retgk import RetGKRegressor, make_graph_classification
+        >>> from retgk import GraphRegressor, make_graph_classification
         >>> data = make_graph_classification(n_graphs=40, random_state=0)
         >>> sizes = data.graphs.node_counts
-        >>> model = RetGKRegressor(random_state=0).fit(data.graphs[:30], sizes[:30])
+        >>> model = GraphRegressor(random_state=0).fit(data.graphs[:30], sizes[:30])
         >>> model.explain(data.graphs[30:])
         Explanation(10 graphs, 288 nodes)
         """

@@ -32,7 +32,7 @@ from retgk.learning.targets import real_targets, training_set
 from retgk.walks.probabilities import Method, SelfLoop
 
 
-class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""
     Predict values of graphs by kernel ridge regression on the RetGK kernel.
 
@@ -41,7 +41,7 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     (landmarks, drawn at random) where there are more. Least squares need no width of a tube, as
     support vector regression does, are what `score` measures, and have closed solutions.
     Every parameter marked (candidates) takes one value or a list of values, of which
-    cross-validation on the training graphs chooses, in the way of `RetGKClassifier`.
+    cross-validation on the training graphs chooses, in the way of `GraphClassifier`.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     scoring : str, callable or None, default=None
         By what candidates are chosen: any scorer of scikit-learn, such as
         ``"neg_mean_absolute_error"``, or a callable with (estimator, X, y); None is R^2. See
-        `RetGKClassifier`.
-    approximate, n_steps, p, scale, structure_kernel, attribute_kernel, scale_attributes, depth
-        As in `RetGKClassifier`; but for the first, one value or candidates.
+        `GraphClassifier`.
+    approximate, n_steps, p, scale, structure, attributes, scale_attributes, depth
+        As in `GraphClassifier`; but for the first, one value or candidates.
     feature_map, n_components, n_landmarks, method, n_walks, self_loop, impute_attributes, tol
-        As in `RetGKClassifier`.
+        As in `GraphClassifier`.
     n_jobs, verbose
-        As in `RetGKClassifier`.
+        As in `GraphClassifier`.
     random_state : int, Generator, RandomState or None
         Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo. With
         None, results differ a little from call to call.
@@ -68,7 +68,7 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     Attributes
     ----------
     best_params_ : dict
-        Chosen values of C, p, scale, n_steps, structure_kernel and attribute_kernel.
+        Chosen values of C, p, scale, n_steps, structure and attributes.
     best_score_ : float
         Their mean score over the folds: R^2 (the mean over several outputs), or what `scoring`
         names; NaN if there were no folds.
@@ -79,9 +79,9 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     target_ndim_ : int
         1 if `fit` got one value for each graph, 2 if it got rows of them.
     approximate_, best_index_, cv_results_, engine_, reading_, walks_, graph_kernel_
-        As in `RetGKClassifier`.
+        As in `GraphClassifier`.
     kernel_, embedding_, support_vectors_
-        As in `RetGKClassifier`.
+        As in `GraphClassifier`.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
@@ -91,14 +91,14 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
 
     Notes
     -----
-    Bandwidths inside the folds are those of all graphs given to `fit`; see `RetGKClassifier`.
+    Bandwidths inside the folds are those of all graphs given to `fit`; see `GraphClassifier`.
     Several outputs share the kernel and all parameters, C among them.
 
     Examples
     --------
     >>> from retgk import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=60, random_state=0).graphs
-    >>> model = RetGKRegressor(random_state=0).fit(graphs[:40], graphs.edge_counts[:40])
+    >>> model = GraphRegressor(random_state=0).fit(graphs[:40], graphs.edge_counts[:40])
     >>> model.predict(graphs[40:]).shape
     (20,)
     """
@@ -115,8 +115,8 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         C: float | Sequence[float] = (0.1, 1, 10, 100, 1000),
         p: float | Sequence[float] = (1, 2),
         scale: float | Sequence[float] = (1, 8),
-        structure_kernel: NodeKernel | Sequence[NodeKernel | None] | None = None,
-        attribute_kernel: AttributeKernel | Sequence[AttributeKernel] = None,
+        structure: NodeKernel | Sequence[NodeKernel | None] | None = None,
+        attributes: AttributeKernel | Sequence[AttributeKernel] = None,
         scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
             "standard",
             "raw",
@@ -142,8 +142,8 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         self.C = C
         self.p = p
         self.scale = scale
-        self.structure_kernel = structure_kernel
-        self.attribute_kernel = attribute_kernel
+        self.structure = structure
+        self.attributes = attributes
         self.scale_attributes = scale_attributes
         self.depth = depth
         self.feature_map = feature_map
@@ -181,7 +181,7 @@ class RetGKRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
             Values of every graph; may be left out for a data set, which has its own.
         X, sample_weight, groups, **options
-            As in `RetGKClassifier.fit`.
+            As in `GraphClassifier.fit`.
 
         Returns
         -------

@@ -17,7 +17,7 @@ from retgk._runtime.parameters import Whole, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import USE_A_GRAM_FILE, RetGKKernel, kernel_engine, kernel_features
+from retgk.estimators.kernel import USE_A_GRAM_FILE, RetGK, kernel_engine, kernel_features
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.reading import Reading
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
@@ -39,7 +39,7 @@ def mean_embedding_gram(X: GraphsLike, Y: GraphsLike | None = None, **options: A
     X, Y : GraphBatch or anything that `as_batch` takes
         Graphs of the rows and of the columns; Y is X by default.
     **options
-        Parameters of `RetGKKernel` for nodes: ``n_steps``, ``structure_kernel``, ``tol`` and so
+        Parameters of `RetGK` for nodes: ``n_steps``, ``structure``, ``tol`` and so
         on. Bandwidths are found on the graphs of the columns.
 
     Returns
@@ -51,7 +51,7 @@ def mean_embedding_gram(X: GraphsLike, Y: GraphsLike | None = None, **options: A
     --------
     >>> from retgk import Laplacian
     >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.array([[0, 1.0], [1, 0]])
-    >>> mean_embedding_gram([triangle, edge], n_steps=1, structure_kernel=Laplacian(1.0)).round(3)
+    >>> mean_embedding_gram([triangle, edge], n_steps=1, structure=Laplacian(1.0)).round(3)
     array([[1.   , 0.846],
            [0.846, 1.   ]])
     """
@@ -70,7 +70,7 @@ def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> F
     X, Y : GraphBatch or anything that `as_batch` takes
         Graphs of the rows and of the columns; Y is X by default.
     **options
-        Parameters of `RetGKKernel` for nodes, as for `mean_embedding_gram`.
+        Parameters of `RetGK` for nodes, as for `mean_embedding_gram`.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> F
     --------
     >>> from retgk import Laplacian
     >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.array([[0, 1.0], [1, 0]])
-    >>> squared_mmd([triangle, edge], n_steps=1, structure_kernel=Laplacian(1.0)).round(3)
+    >>> squared_mmd([triangle, edge], n_steps=1, structure=Laplacian(1.0)).round(3)
     array([[0.   , 0.307],
            [0.307, 0.   ]])
     """
@@ -117,8 +117,8 @@ def similarity(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
         Anything that `as_batch` takes; the two may be of different kinds. Both or neither
         have labels, and they have the same number of attributes.
     **options
-        Parameters of `RetGKKernel` for nodes: ``n_steps``, ``structure_kernel`` (by default
-        ``Laplacian(5.0)``), ``attribute_kernel`` and so on.
+        Parameters of `RetGK` for nodes: ``n_steps``, ``structure`` (by default
+        ``Laplacian(5.0)``), ``attributes`` and so on.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def distance(g: GraphsLike, h: GraphsLike, **options: Any) -> float:
         Anything that `as_batch` takes; the two may be of different kinds. Both or neither
         have labels, and they have the same number of attributes.
     **options
-        Parameters of `RetGKKernel` for nodes, as for `similarity`.
+        Parameters of `RetGK` for nodes, as for `similarity`.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def most_similar(graph: GraphsLike, graphs: GraphsLike, k: int = 5, **options: A
     k : int, default=5
         How many to give; all, if the collection has fewer.
     **options
-        Parameters of `RetGKKernel` for nodes, as for `similarity`.
+        Parameters of `RetGK` for nodes, as for `similarity`.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: An
     X, Y : GraphBatch or anything that `as_batch` takes
         Graphs of the rows and of the columns; Y is X by default.
     **options
-        Parameters of `RetGKKernel` for nodes, as for `similarity`.
+        Parameters of `RetGK` for nodes, as for `similarity`.
 
     Returns
     -------
@@ -253,7 +253,7 @@ def pairwise_distances(X: GraphsLike, Y: GraphsLike | None = None, **options: An
 
 def _options(options: dict[str, Any], tol: float) -> dict[str, Any]:
     _check_options(options)
-    return {"structure_kernel": COMPARISON_KERNEL, "tol": tol, **options}
+    return {"structure": COMPARISON_KERNEL, "tol": tol, **options}
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -264,7 +264,7 @@ def _check_options(options: dict[str, Any]) -> None:
 @cache
 def _node_parameters() -> list[str]:
     others = ("graph_kernel", "impute_attributes")
-    return [name for name in RetGKKernel().get_params(deep=False) if name not in others]
+    return [name for name in RetGK().get_params(deep=False) if name not in others]
 
 
 def _reading(graphs: GraphsLike | None) -> Reading | None:
@@ -284,7 +284,7 @@ def _one(graph: GraphsLike, name: str, like: Reading | None = None) -> GraphBatc
     batch = batch_like(graph, like, "others")
     if len(batch) != 1:
         raise InvalidInputError(
-            f"{name} must be one graph, got {len(batch)}; use pairwise_distances or RetGKKernel "
+            f"{name} must be one graph, got {len(batch)}; use pairwise_distances or RetGK "
             "for many"
         )
     return batch
@@ -311,6 +311,6 @@ def _fit_engine(
     graphs: GraphsLike, options: dict[str, Any], keep: Ints | None = None
 ) -> tuple[ExactEngine, NodeFeatures]:
     _check_options(options)
-    kernel = RetGKKernel(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
+    kernel = RetGK(**options, graph_kernel=PolynomialGraphKernel())  # which is not used
     features = kernel_features(kernel, as_batch(graphs))
     return kernel_engine(kernel).fit(features, keep), features

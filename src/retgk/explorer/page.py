@@ -200,7 +200,7 @@ class Predictions(NamedTuple):
 def check_model(model: Any, target: Any) -> None:
     if not (hasattr(model, "predict") and hasattr(model, "explain")):
         raise InvalidInputError(
-            f"model must be a fitted RetGKClassifier or RetGKRegressor, got {type(model).__name__}"
+            f"model must be a fitted GraphClassifier or GraphRegressor, got {type(model).__name__}"
         )
     check_is_fitted(model, "dual_coef_")
     if target is None and _has_several_targets(model):
@@ -299,7 +299,7 @@ def explore(
         The collection; a list of SMILES strings is drawn as structural formulas.
     y : array-like, shape (n_graphs,), optional
         Class or value of every graph; by default the targets of a `GraphDataset`.
-    model : RetGKClassifier or RetGKRegressor, optional
+    model : GraphClassifier or GraphRegressor, optional
         A fitted model, whose predictions and shares of nodes are shown. It is asked about all
         graphs: those that it was fitted on look better than new ones.
     target : object, optional
@@ -470,14 +470,14 @@ def _pack_map(
     scale = arrays.add_scaled("nearDistances", near.distances.astype(np.float64))
     # with some of its attributes missing from the page, a comparison leaves all of them out
     is_held = batch.n_attributes <= MOST_ATTRIBUTES
-    of_attributes = embedding.attribute_kernel_ if is_held else None
+    of_attributes = embedding.attributes_ if is_held else None
     return {
         "n": len(batch),
         "method": places.method + (" of vectors that were given" if vectors is not None else ""),
         "near": {"count": near.indices.shape[1], **scale},
         "kernel": {
             "steps": _N_STEPS,
-            "gamma": float(embedding.structure_kernel_.gamma),
+            "gamma": float(embedding.structure_.gamma),
             "attributeGamma": None if of_attributes is None else float(of_attributes.gamma),
         },
     }

@@ -230,8 +230,8 @@ class EmbeddedEngine:
     The parameters are those of `RetGKEmbedding`.
     """
 
-    structure_kernel: NodeKernel | None = None
-    attribute_kernel: NodeKernel | None = None
+    structure: NodeKernel | None = None
+    attributes: NodeKernel | None = None
     scale_attributes: Scaling = "raw"
     depth: int = 0
     level_weights: Sequence[float] | None = None
@@ -243,8 +243,8 @@ class EmbeddedEngine:
     batch_size: int | None = None
     n_jobs: int | None = None
     random_state: RandomState = None
-    structure_kernel_: NodeKernel = field(init=False)
-    attribute_kernel_: NodeKernel | None = field(init=False)
+    structure_: NodeKernel = field(init=False)
+    attributes_: NodeKernel | None = field(init=False)
     label_names: tuple[Hashable, ...] | None = field(init=False, default=None)
     """In the order of their blocks; None if graphs have none."""
     n_attributes: int = field(init=False, default=0)
@@ -265,9 +265,9 @@ class EmbeddedEngine:
             raise InvalidInputError("there are no graphs to fit; give at least one")
         check_scaling(self.scale_attributes, ())
         n_used = 0 if self.scale_attributes == "drop" else batch.n_attributes
-        if n_used == 0 and self.attribute_kernel is not None:
+        if n_used == 0 and self.attributes is not None:
             raise InvalidInputError(
-                f"the graphs have no attributes for attribute_kernel={self.attribute_kernel!r}; "
+                f"the graphs have no attributes for attributes={self.attributes!r}; "
                 "leave it out, or give the graphs attributes"
             )
 
@@ -279,13 +279,13 @@ class EmbeddedEngine:
         rng = np.random.default_rng(self.seed)
         rng.integers(2**63)  # the seed of walks
         used = self.scaling(graphs).batch
-        self.attribute_kernel_ = fit_attribute_kernel(self.attribute_kernel, used, rng)
-        self.structure_kernel_ = fit_structure_kernel(self.structure_kernel, graphs, rng)
+        self.attributes_ = fit_attribute_kernel(self.attributes, used, rng)
+        self.structure_ = fit_structure_kernel(self.structure, graphs, rng)
         self.n_attributes = batch.n_attributes
         self.label_names = names_in_use(batch)
-        factors = [(self.structure_kernel_, graphs.walks.n_steps)]
-        if self.attribute_kernel_:
-            factors.append((self.attribute_kernel_, used.n_attributes))
+        factors = [(self.structure_, graphs.walks.n_steps)]
+        if self.attributes_:
+            factors.append((self.attributes_, used.n_attributes))
         parts = [[factor] for factor in factors] if self.feature_map == "tensor" else [factors]
         self.maps = tuple(
             draw_fourier_map(part, n_drawn, self.frequencies, rng)
@@ -427,13 +427,13 @@ class EmbeddedEngine:
             raise InvalidInputError(f"n_attributes is {self.n_attributes}")
         self.scaling.check(self.n_attributes)
         n_used = self.scaling.n_used(self.n_attributes)
-        kernels = [self.structure_kernel_, self.attribute_kernel_][: 1 + (n_used > 0)]
+        kernels = [self.structure_, self.attributes_][: 1 + (n_used > 0)]
         for kernel in kernels:
             check_fourier_kernel(kernel, "a fitted kernel")
             if kernel is None or isinstance(kernel.gamma, str):
                 raise InvalidInputError("a fitted kernel has no number for gamma")
-        if not n_used and self.attribute_kernel_ is not None:
-            raise InvalidInputError("there are no attributes for attribute_kernel_")
+        if not n_used and self.attributes_ is not None:
+            raise InvalidInputError("there are no attributes for attributes_")
         check_names("label_names", self.label_names or ())
         if (self.phases.depth, self.phases.level_weights) != (self.depth, self.level_weights):
             raise InvalidInputError("phases are those of another depth")
@@ -475,7 +475,7 @@ class EmbeddedEngine:
                 f"depth={self.depth} needs feature_map='phases': {self.feature_map!r} has a block "
                 "of columns for each label, and refined labels are too many for that"
             )
-        for name in ("structure_kernel", "attribute_kernel"):
+        for name in ("structure", "attributes"):
             if getattr(self, name) is not None:
                 check_fourier_kernel(getattr(self, name), name)
         if np.dtype(self.dtype) not in (np.float64, np.float32):

@@ -189,7 +189,7 @@ def _check_range(blocks: tuple[Any, Any], maps: Sequence[FourierMap], dtype: Any
     if largest > float(np.finfo(dtype).max) / steepest / attributes.shape[1] / 2:
         raise InvalidInputError(
             f"attributes of up to {largest:.3g} are out of the range of {np.dtype(dtype)} at these "
-            "frequencies; scale the attributes down, or the gamma of attribute_kernel"
+            "frequencies; scale the attributes down, or the gamma of attributes"
         )
 
 

@@ -373,13 +373,13 @@ def check_scaling(rule: Any, blocks: Sequence[str]) -> None:
         if not isinstance(rule, str) or rule not in words:
             raise InvalidInputError(
                 f"scale_attributes must be one of {words}, or one of them by name of a block of "
-                f"attribute_kernel, got {rule!r}"
+                f"attributes, got {rule!r}"
             )
         return
     for name, word in rule.items():
         if name not in blocks:
             raise InvalidInputError(
-                f"scale_attributes names the block {name!r}, but those of attribute_kernel are: "
+                f"scale_attributes names the block {name!r}, but those of attributes are: "
                 f"{', '.join(map(str, blocks)) or 'none'}"
             )
         if word not in ("raw", "standard"):

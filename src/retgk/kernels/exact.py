@@ -88,11 +88,11 @@ class ExactEngine:
 
     The node kernel is a product of kernels of return probabilities and of blocks of attributes,
     and of the Delta kernel of labels, over whatever the graphs have. The parameters are those of
-    `RetGKKernel`.
+    `RetGK`.
     """
 
-    structure_kernel: NodeKernel | None = None
-    attribute_kernel: AttributeKernel = None
+    structure: NodeKernel | None = None
+    attributes: AttributeKernel = None
     scale_attributes: ScaleAttributes = "raw"
     depth: int = 0
     level_weights: Sequence[float] | None = None
@@ -118,18 +118,18 @@ class ExactEngine:
             raise InvalidInputError("there are no graphs to fit")
         check_parameters(TOL | EVERYWHERE, vars(self))
         check_depth(self.depth, self.level_weights)
-        if self.structure_kernel is not None:
-            check_node_kernel(self.structure_kernel, "structure_kernel")
+        if self.structure is not None:
+            check_node_kernel(self.structure, "structure")
         self._checked_blocks(batch.n_attributes)
 
     def _checked_blocks(self, n_attributes: int) -> list[tuple[Ints, NodeKernel]]:
         check_scaling(self.scale_attributes, self._block_names)
         is_dropped = self.scale_attributes == "drop"
-        return attribute_blocks(self.attribute_kernel, 0 if is_dropped else n_attributes)
+        return attribute_blocks(self.attributes, 0 if is_dropped else n_attributes)
 
     @property
     def _block_names(self) -> list[str]:
-        given = self.attribute_kernel
+        given = self.attributes
         return list(given) if isinstance(given, Mapping) else []
 
     def fit(self, graphs: NodeFeatures, keep: Ints | None = None) -> Self:
@@ -146,7 +146,7 @@ class ExactEngine:
         n_labels = max(1, len(self.label_names))
         levels = self._levels.fit(batch, _or_zeros(codes, batch), n_labels, graphs.n_jobs)
         points = node_points(self._scaling(graphs), self._columns, codes, levels)
-        given = [self.structure_kernel or Laplacian("median"), *kernels]
+        given = [self.structure or Laplacian("median"), *kernels]
         self.kernels = [
             kernel.fitted(block, batch.node_ptr, self.random_state)
             for kernel, block in zip(given, points.blocks, strict=True)

@@ -116,25 +116,25 @@ def label_codes(batch: GraphBatch, names: Sequence[Hashable]) -> Codes | None:
 
 
 def attribute_blocks(
-    attribute_kernel: AttributeKernel, n_attributes: int
+    attributes: AttributeKernel, n_attributes: int
 ) -> list[tuple[Ints, NodeKernel]]:
     """Columns of every block of attributes, and the kernel for it; none without attributes."""
-    if attribute_kernel is None:
+    if attributes is None:
         if n_attributes == 0:
             return []
-        attribute_kernel = ATTRIBUTE_KERNEL
-    if not isinstance(attribute_kernel, Mapping):
-        check_node_kernel(attribute_kernel, "attribute_kernel")
+        attributes = ATTRIBUTE_KERNEL
+    if not isinstance(attributes, Mapping):
+        check_node_kernel(attributes, "attributes")
     if n_attributes == 0:
         raise InvalidInputError(
-            f"the graphs have no attributes for attribute_kernel={attribute_kernel!r}; leave it "
+            f"the graphs have no attributes for attributes={attributes!r}; leave it "
             "out, or give the graphs attributes"
         )
-    if not isinstance(attribute_kernel, Mapping):
-        return [(np.arange(n_attributes), attribute_kernel)]
-    if not attribute_kernel:
-        raise InvalidInputError("attribute_kernel names no block; pass None for the default")
-    return [_block(name, block, n_attributes) for name, block in attribute_kernel.items()]
+    if not isinstance(attributes, Mapping):
+        return [(np.arange(n_attributes), attributes)]
+    if not attributes:
+        raise InvalidInputError("attributes names no block; pass None for the default")
+    return [_block(name, block, n_attributes) for name, block in attributes.items()]
 
 
 def _block(name: str, block: Any, n_attributes: int) -> tuple[Ints, NodeKernel]:

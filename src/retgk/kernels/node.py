@@ -274,7 +274,7 @@ class Bridge:
     """
     Brownian bridge kernel ``k(x, y) = prod_i max(0, 1 - |x_i - y_i| / width)``.
 
-    It is zero for values that are far apart. `SubgraphMatchingKernel` alone takes it.
+    It is zero for values that are far apart. `SubgraphMatching` alone takes it.
 
     Parameters
     ----------

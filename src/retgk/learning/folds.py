@@ -309,7 +309,7 @@ def scaffold_folds(
     Molecules of the same Bemis-Murcko scaffold, rings and what links them, stay together; those
     without a ring share one, the empty scaffold. As in MoleculeNet, the largest sets of molecules
     are dealt first, each to the fold that is the smallest so far, so that folds have about the same
-    size; which classes they hold is left to chance. The folds are what `RetGKClassifier` and
+    size; which classes they hold is left to chance. The folds are what `GraphClassifier` and
     scikit-learn take as `cv`.
 
     Parameters

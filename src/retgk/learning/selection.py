@@ -46,8 +46,8 @@ class NodeCandidate(NamedTuple):
     """What inner products of graphs depend on: a matrix of them for each candidate."""
 
     n_steps: int
-    structure_kernel: Any
-    attribute_kernel: Any
+    structure: Any
+    attributes: Any
     scale_attributes: Any
     depth: Any
 
@@ -76,7 +76,7 @@ def node_candidates(
     found: list[NodeCandidate] = []
     for candidate in starmap(NodeCandidate, product(*values.values())):
         is_dropped = may_drop and candidate.scale_attributes == "drop"
-        own = candidate._replace(attribute_kernel=None) if is_dropped else candidate  # not used
+        own = candidate._replace(attributes=None) if is_dropped else candidate  # not used
         if own not in found:
             found.append(own)
     return found

@@ -70,7 +70,7 @@ def class_targets(targets: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
         check_classification_targets(flat)
     except ValueError as error:
         raise InvalidInputError(
-            "targets are numbers with fractions, not classes; RetGKRegressor takes them, or make "
+            "targets are numbers with fractions, not classes; GraphRegressor takes them, or make "
             f"classes of them ({error})"
         ) from error
     classes, codes = np.unique(flat, return_inverse=True)
@@ -119,7 +119,7 @@ def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
         return targets.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"targets must be numbers, got {targets.dtype}; use RetGKClassifier for classes"
+            f"targets must be numbers, got {targets.dtype}; use GraphClassifier for classes"
         ) from error
 
 

@@ -112,8 +112,8 @@ def reranked(
     fitted = fitted_parameters(embedding)
     options = {name: fitted[name] for name in (*names, "level_weights")}
     options |= {
-        "structure_kernel": embedding.structure_kernel_,
-        "attribute_kernel": embedding.attribute_kernel_,
+        "structure": embedding.structure_,
+        "attributes": embedding.attributes_,
         "n_jobs": n_jobs,
         "random_state": embedding.walk_seed_,
     }

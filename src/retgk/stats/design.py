@@ -21,7 +21,7 @@ from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.kernel import RetGKKernel, embedding_engine, kernel_engine, kernel_features
+from retgk.estimators.kernel import RetGK, embedding_engine, kernel_engine, kernel_features
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
 from retgk.io.dataset import missing_targets, target_array
@@ -294,9 +294,9 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 @cache
 def _node_parameters() -> list[str]:
-    own = ("structure_kernel", "depth", "level_weights", "graph_kernel", "impute_attributes")
+    own = ("structure", "depth", "level_weights", "graph_kernel", "impute_attributes")
     taken = ("n_jobs", "random_state")
-    return [name for name in RetGKKernel().get_params(deep=False) if name not in (*own, *taken)]
+    return [name for name in RetGK().get_params(deep=False) if name not in (*own, *taken)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +313,7 @@ def kernel_matrices(
     """Kernel matrices of a family, their features, and the kernel of median bandwidth."""
     remedy = "give fewer graphs, or fewer bandwidths and depths"
     check_room(8 * len(batch) ** 2 * (2 * family.n_kernels + 2), "the kernel matrices", remedy)
-    model = RetGKKernel(**family.options, n_jobs=n_jobs, random_state=seed)
+    model = RetGK(**family.options, n_jobs=n_jobs, random_state=seed)
     kernel_engine(model).check(batch)
     features = kernel_features(model, batch)
     # copies that share walks are alike in their errors, which those with their nodes in another
@@ -341,12 +341,12 @@ def _median(probabilities: Floats) -> float:
 
 
 def _products(
-    features: NodeFeatures, family: KernelFamily, model: RetGKKernel, kernel: Laplacian
+    features: NodeFeatures, family: KernelFamily, model: RetGK, kernel: Laplacian
 ) -> list[tuple[int, Floats]]:
     """Inner products of mean embeddings at every depth."""
     deepest = max(family.depths)
     if family.chosen_engine(features.batch) == "exact":
-        model = RetGKKernel(**{**model.get_params(), "structure_kernel": kernel, "depth": deepest})
+        model = RetGK(**{**model.get_params(), "structure": kernel, "depth": deepest})
         engine: ExactEngine = kernel_engine(model).fit(features)
         return [
             (depth, (engine if depth == deepest else engine.at_depth(depth)).inner_products())
@@ -357,7 +357,7 @@ def _products(
         settings = {name: value for name, value in family.options.items() if name != "tol"}
         embedding = RetGKEmbedding(
             n_components=_N_COMPONENTS,
-            structure_kernel=kernel,
+            structure=kernel,
             depth=depth,
             n_jobs=model.n_jobs,
             random_state=model.random_state,

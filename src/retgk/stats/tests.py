@@ -120,7 +120,7 @@ class Work:
         options = self.family.options
         engine = ExactEngine(
             self.median,
-            options.get("attribute_kernel"),
+            options.get("attributes"),
             scale_attributes=options.get("scale_attributes", "raw"),
             tol=options.get("tol", DEFAULT_TOL),
             n_jobs=self.settings.n_jobs,
@@ -212,7 +212,7 @@ def two_sample_test(
     bandwidths : float or sequence of float, default=(0.25, 1, 4)
         Bandwidths of the kernel of return probabilities, in median distances of nodes.
     depths : int or sequence of int, default=(0, 2)
-        Rounds by which labels are refined, as in `RetGKKernel`.
+        Rounds by which labels are refined, as in `RetGK`.
     groups : array-like, optional
         Block of every graph, those of A first, such as the site of a scan. Labels are permuted
         within blocks, and the means are compared within them.
@@ -236,7 +236,7 @@ def two_sample_test(
         Seed of relabellings and halves, and of what else is drawn: walks, random features, and, of
         more than 4,000 graphs, those whose median is a bandwidth.
     **options
-        Parameters of `RetGKKernel` for nodes: ``n_steps``, ``attribute_kernel``,
+        Parameters of `RetGK` for nodes: ``n_steps``, ``attributes``,
         ``scale_attributes``, ``self_loop``, ``tol``, ``method``, ``n_walks``.
 
     Returns

@@ -133,7 +133,7 @@ BaseCounter = ColourCounter | PathCounter | GraphletCounter
 
 @dataclass(frozen=True)
 class VectorRules:
-    """How vectors of substructures are learnt; the parameters of `DeepGraphKernel`."""
+    """How vectors of substructures are learnt; the parameters of `DeepGraph`."""
 
     n_components: int
     n_negatives: float
@@ -162,7 +162,7 @@ class VectorRules:
                 "no two substructures occur together more often than by chance: there is nothing "
                 "to learn, and the kernel is zero"
             )
-            advice = "use more rounds, fewer negatives, or WeisfeilerLehmanKernel"
+            advice = "use more rounds, fewer negatives, or WeisfeilerLehman"
             warnings.warn(InputWarning(f"{message}; {advice}"), stacklevel=5)
         return counts, vectors
 
@@ -269,7 +269,7 @@ _MAX_COMPONENTS = 1 << 14
 _MAX_SAMPLES = 1 << 26
 
 
-class DeepGraphKernel(PeerKernel):
+class DeepGraph(PeerKernel):
     r"""
     Deep graph kernel between graphs (Yanardag and Vishwanathan, 2015).
 
@@ -282,10 +282,10 @@ class DeepGraphKernel(PeerKernel):
     Parameters
     ----------
     base : {"wl", "shortest-path", "graphlet"}, default="wl"
-        Substructures: colours of all rounds of `WeisfeilerLehmanKernel`, which occur together if
-        nodes of the same graph have them in the same round; the paths of `ShortestPathKernel`,
+        Substructures: colours of all rounds of `WeisfeilerLehman`, which occur together if
+        nodes of the same graph have them in the same round; the paths of `ShortestPath`,
         told apart by the labels of their ends and their length, which occur together if they are in
-        the same graph; or the graphlets of `GraphletKernel`, of which two occur together if they
+        the same graph; or the graphlets of `Graphlets`, of which two occur together if they
         differ in one node.
     similarity : {"lengths", "vectors"}, default="lengths"
         The matrix M. "lengths" compares equal substructures alone, weighted by the length of their
@@ -343,9 +343,9 @@ class DeepGraphKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import DeepGraphKernel, make_graph_classification
+    >>> from retgk import DeepGraph, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> kernel = DeepGraphKernel(n_components=10, random_state=0)
+    >>> kernel = DeepGraph(n_components=10, random_state=0)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
     >>> kernel.transform(graphs[4:]).shape

@@ -232,7 +232,7 @@ class InvariantCounter:
 _GAUSSIAN = Gaussian("dimension")
 
 
-class GraphInvariantKernel(PeerKernel):
+class GraphInvariant(PeerKernel):
     r"""
     Graph invariant kernel between graphs with attributes (Orsini, Frasconi and De Raedt, 2015).
 
@@ -253,7 +253,7 @@ class GraphInvariantKernel(PeerKernel):
         Rounds of refinement; the colours before the first round count too.
     scope : {"local", "global"}, default="local"
         Whether colours are found inside of each neighbourhood or in the whole graph.
-    attribute_kernel : Gaussian, Laplacian, Polynomial or None, default=Gaussian("dimension")
+    attributes : Gaussian, Laplacian, Polynomial or None, default=Gaussian("dimension")
         Kernel k of attributes. None is one for all nodes, and much quicker: labels and structure
         alone are compared.
     start : {"labels", "degrees", "none"}, default="labels"
@@ -267,7 +267,7 @@ class GraphInvariantKernel(PeerKernel):
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
         Draws the nodes of which the median distance of attributes is found, if
-        `attribute_kernel` asks for it.
+        `attributes` asks for it.
 
     Attributes
     ----------
@@ -289,9 +289,9 @@ class GraphInvariantKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import GraphInvariantKernel, make_graph_classification
+    >>> from retgk import GraphInvariant, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
-    >>> kernel = GraphInvariantKernel(radius=1)
+    >>> kernel = GraphInvariant(radius=1)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
     >>> kernel.transform(graphs[4:]).shape
@@ -315,7 +315,7 @@ class GraphInvariantKernel(PeerKernel):
         *,
         n_iter: int = 3,
         scope: Scope = "local",
-        attribute_kernel: NodeKernel | None = _GAUSSIAN,
+        attributes: NodeKernel | None = _GAUSSIAN,
         start: Start = "labels",
         normalize: bool = True,
         n_jobs: int | None = None,
@@ -324,7 +324,7 @@ class GraphInvariantKernel(PeerKernel):
         self.radius = radius
         self.n_iter = n_iter
         self.scope = scope
-        self.attribute_kernel = attribute_kernel
+        self.attributes = attributes
         self.start = start
         self.normalize = normalize
         self.n_jobs = n_jobs
@@ -332,9 +332,9 @@ class GraphInvariantKernel(PeerKernel):
 
     def new_engine(self) -> PeerEngine:
         invariants = NodeInvariants(int(self.radius), int(self.n_iter), self.scope)
-        if self.attribute_kernel is None:
+        if self.attributes is None:
             counter = InvariantCounter(self.start, invariants)
             return CountEngine(counter, "products", self.normalize)
-        check_node_kernel(self.attribute_kernel, "attribute_kernel")
-        how = (self.attribute_kernel, self.start, self.random_state)
+        check_node_kernel(self.attributes, "attributes")
+        how = (self.attributes, self.start, self.random_state)
         return InvariantEngine(*how, normalize=self.normalize, invariants=invariants)

@@ -145,7 +145,7 @@ def samples_for(k: int) -> int:
     return math.ceil(2 * (math.log(2) * len(graphlet_types(k)) + math.log(10)) / 0.01)
 
 
-class GraphletKernel(PeerKernel):
+class Graphlets(PeerKernel):
     r"""
     Graphlet kernel between graphs (Shervashidze et al., 2009).
 
@@ -191,9 +191,9 @@ class GraphletKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import GraphletKernel, make_graph_classification
+    >>> from retgk import Graphlets, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> kernel = GraphletKernel()
+    >>> kernel = Graphlets()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
     >>> kernel.features(graphs[4:]).shape
@@ -257,7 +257,7 @@ def graphlet_counts(
     Returns
     -------
     ndarray of int64, shape (n_graphs, n_types)
-        Counts. Types are in the order of `GraphletKernel.graphlets_`: of three nodes those without
+        Counts. Types are in the order of `Graphlets.graphlets_`: of three nodes those without
         edges, with one, two and three.
 
     Examples

@@ -54,7 +54,7 @@ class HashCounter:
         if not batch.n_attributes:
             raise InvalidInputError(
                 "nodes have no attributes to hash; read some with attributes=, or use "
-                "WeisfeilerLehmanKernel or ShortestPathKernel"
+                "WeisfeilerLehman or ShortestPath"
             )
         check_attributes(batch)
         self.first = FirstColours(self.start)
@@ -153,7 +153,7 @@ class HashEngine(CountEngine):
         return super().features(batch, n_jobs) / np.sqrt(self.counter.n_hashes)
 
 
-class HashGraphKernel(PeerKernel):
+class HashGraph(PeerKernel):
     r"""
     Hash graph kernel between graphs with attributes (Morris et al., 2016).
 
@@ -163,7 +163,7 @@ class HashGraphKernel(PeerKernel):
     where :math:`h_i(G)` has the hash of its attributes as the label of every node, together with
     the label that the node has. The :math:`a_i` are normal, the :math:`b_i` uniform in [0, w): near
     attributes have the same hash more often than distant ones (2-stable hashing). The base is
-    `WeisfeilerLehmanKernel` or `ShortestPathKernel`, not normalized.
+    `WeisfeilerLehman` or `ShortestPath`, not normalized.
 
     Parameters
     ----------
@@ -203,9 +203,9 @@ class HashGraphKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import HashGraphKernel, make_graph_classification
+    >>> from retgk import HashGraph, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
-    >>> kernel = HashGraphKernel(n_hashes=5, random_state=0)
+    >>> kernel = HashGraph(n_hashes=5, random_state=0)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
     >>> kernel.transform(graphs[4:]).shape

@@ -72,7 +72,7 @@ class PairEngine(PeerEngine):
     """What to do where memory is short."""
     without_vectors: ClassVar[str] = "graphs that are compared pair by pair"
     """What has no vectors, as a message begins."""
-    way_to_vectors: ClassVar[str] = "use attribute_kernel=None"
+    way_to_vectors: ClassVar[str] = "use attributes=None"
     """Why there are no vectors of finite length."""
 
     @abstractmethod
@@ -166,8 +166,8 @@ class NodePairEngine(PairEngine):
         if self.node_kernel is not None:
             if not batch.n_attributes:
                 raise InvalidInputError(
-                    "attribute_kernel is given, but nodes have no attributes; give some, or use "
-                    "attribute_kernel=None"
+                    "attributes is given, but nodes have no attributes; give some, or use "
+                    "attributes=None"
                 )
             check_attributes(batch)
             own = (batch.attributes, batch.node_ptr, self.random_state)

@@ -232,7 +232,7 @@ class AttributePathEngine(NodePairEngine):
         check_codes("lengths", self.graphs.lengths, len(self.lengths))
 
 
-class ShortestPathKernel(PeerKernel):
+class ShortestPath(PeerKernel):
     r"""
     Shortest-path kernel between graphs (Borgwardt and Kriegel, 2005).
 
@@ -247,7 +247,7 @@ class ShortestPathKernel(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Colours of nodes: labels (one for all nodes, if there are none), numbers of neighbours, or
         one for all: then lengths alone are compared.
-    attribute_kernel : Laplacian, Gaussian, Polynomial or None, default=None
+    attributes : Laplacian, Gaussian, Polynomial or None, default=None
         Kernel of attributes. None leaves attributes out, and is much quicker.
     normalize : bool, default=True
         Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
@@ -256,7 +256,7 @@ class ShortestPathKernel(PeerKernel):
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
         Draws the nodes of which the median distance of attributes is found, if
-        `attribute_kernel` asks for it.
+        `attributes` asks for it.
 
     Attributes
     ----------
@@ -278,9 +278,9 @@ class ShortestPathKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import ShortestPathKernel, make_graph_classification
+    >>> from retgk import ShortestPath, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> kernel = ShortestPathKernel()
+    >>> kernel = ShortestPath()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
     >>> kernel.transform(graphs[4:]).shape
@@ -296,20 +296,20 @@ class ShortestPathKernel(PeerKernel):
         self,
         *,
         start: Start = "labels",
-        attribute_kernel: NodeKernel | None = None,
+        attributes: NodeKernel | None = None,
         normalize: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.start = start
-        self.attribute_kernel = attribute_kernel
+        self.attributes = attributes
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def new_engine(self) -> PeerEngine:
-        if self.attribute_kernel is None:
+        if self.attributes is None:
             return CountEngine(PathCounter(self.start), "products", self.normalize)
-        check_node_kernel(self.attribute_kernel, "attribute_kernel")
-        how = (self.attribute_kernel, self.start, self.random_state)
+        check_node_kernel(self.attributes, "attributes")
+        how = (self.attributes, self.start, self.random_state)
         return AttributePathEngine(*how, normalize=self.normalize)

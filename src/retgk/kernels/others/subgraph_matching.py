@@ -342,7 +342,7 @@ class MatchingEngine(NodePairEngine):
     types: SubgraphTypes = field(kw_only=True)  # which subgraphs are matched
 
     without_vectors: ClassVar[str] = "matchings that are weighted by kernels"
-    way_to_vectors: ClassVar[str] = "use attribute_kernel=None, and no Bridge as edge_kernel"
+    way_to_vectors: ClassVar[str] = "use attributes=None, and no Bridge as edge_kernel"
 
     def coloured(
         self, batch: GraphBatch, codes: Codes, is_fit: bool, n_jobs: int | None
@@ -461,7 +461,7 @@ class SubgraphCounter:
         check_first(self)
 
 
-class SubgraphMatchingKernel(PeerKernel):
+class SubgraphMatching(PeerKernel):
     r"""
     Subgraph matching kernel between graphs (Kriege and Mutzel, 2012); CSM where connected.
 
@@ -482,7 +482,7 @@ class SubgraphMatchingKernel(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Labels of nodes: their own (one for all nodes, if there are none), numbers of neighbours, or
         one for all.
-    attribute_kernel : Bridge, Laplacian, Gaussian, Polynomial or None, default=None
+    attributes : Bridge, Laplacian, Gaussian, Polynomial or None, default=None
         Kernel of attributes. The paper's is a Brownian bridge, which is zero where attributes are
         far apart. None leaves attributes out, and is very much quicker.
     edge_kernel : {"labels"}, Bridge or None, default="labels"
@@ -497,7 +497,7 @@ class SubgraphMatchingKernel(PeerKernel):
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
         Draws the nodes of which the median distance of attributes is found, if
-        `attribute_kernel` asks for it.
+        `attributes` asks for it.
 
     Attributes
     ----------
@@ -523,12 +523,12 @@ class SubgraphMatchingKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import Bridge, SubgraphMatchingKernel, make_graph_classification
+    >>> from retgk import Bridge, SubgraphMatching, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, n_attributes=1, random_state=0).graphs
-    >>> kernel = SubgraphMatchingKernel(k=4)
+    >>> kernel = SubgraphMatching(k=4)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
-    >>> SubgraphMatchingKernel(3, attribute_kernel=Bridge(2.0)).fit(graphs[:4]).transform(
+    >>> SubgraphMatching(3, attributes=Bridge(2.0)).fit(graphs[:4]).transform(
     ...     graphs[4:]
     ... ).shape
     (2, 4)
@@ -543,7 +543,7 @@ class SubgraphMatchingKernel(PeerKernel):
         *,
         connected: bool = True,
         start: Start = "labels",
-        attribute_kernel: NodeKernel | Bridge | None = None,
+        attributes: NodeKernel | Bridge | None = None,
         edge_kernel: Literal["labels"] | Bridge | None = "labels",
         size_weights: Sequence[float] | None = None,
         normalize: bool = True,
@@ -553,7 +553,7 @@ class SubgraphMatchingKernel(PeerKernel):
         self.k = k
         self.connected = connected
         self.start = start
-        self.attribute_kernel = attribute_kernel
+        self.attributes = attributes
         self.edge_kernel = edge_kernel
         self.size_weights = size_weights
         self.normalize = normalize
@@ -562,11 +562,11 @@ class SubgraphMatchingKernel(PeerKernel):
 
     def new_engine(self) -> PeerEngine:
         types = SubgraphTypes(self._matchings())
-        kernel = self.attribute_kernel
+        kernel = self.attributes
         if kernel is None and not types.matchings.width:
             return CountEngine(SubgraphCounter(self.start, types), "products", self.normalize)
         if kernel is not None:
-            check_node_kernel(kernel, "attribute_kernel", also=(Bridge,))
+            check_node_kernel(kernel, "attributes", also=(Bridge,))
         return MatchingEngine(
             kernel, self.start, self.random_state, normalize=self.normalize, types=types
         )

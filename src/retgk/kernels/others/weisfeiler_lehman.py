@@ -19,7 +19,7 @@ Base = Literal["subtree", "optimal-assignment"]
 """How colours of two graphs are compared."""
 
 
-class WeisfeilerLehmanKernel(PeerKernel):
+class WeisfeilerLehman(PeerKernel):
     r"""
     Weisfeiler-Lehman kernel between graphs (Shervashidze et al., 2011; Kriege et al., 2016).
 
@@ -59,9 +59,9 @@ class WeisfeilerLehmanKernel(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import WeisfeilerLehmanKernel, make_graph_classification
+    >>> from retgk import WeisfeilerLehman, make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> kernel = WeisfeilerLehmanKernel(n_iter=3)
+    >>> kernel = WeisfeilerLehman(n_iter=3)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
     >>> kernel.transform(graphs[4:]).shape
