@@ -16,7 +16,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.records import FOLDER, add_record, read_records
 from reproduction.tables import published_accuracies
-from retgk import GraphClassifier, RetGK, load_tudataset
+from retgk import GraphClassifier, RetGK
+from retgk.datasets import load_tudataset
 
 CHOSEN = ("C", "p", "scale", "depth", "scale_attributes")
 # Shuffles of each setting, by what they cost; what is left out stands after the name of the set.

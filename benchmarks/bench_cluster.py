@@ -21,20 +21,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.records import add_record
-from retgk import (
-    GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
-    embed_files,
-    load_tudataset,
-    make_graph_classification,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import GraphClassifier, RetGK
 from retgk._runtime.cluster import cluster_client
 from retgk.cli.evaluate import nested_answers
+from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.estimators import gram_file
 from retgk.estimators.kernel import kernel_engine, kernel_features
+from retgk.io import write_parquet
+from retgk.kernels import RetGKEmbedding, embed_files, write_mean_embedding_gram
 from retgk.learning.folds import OuterFold
 
 TURNS = 3

@@ -22,8 +22,10 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.molecule_sets import load_set
 from benchmarks.planted_motifs import BASES, MOTIFS, planted_motifs
 from benchmarks.records import add_record, best_time
-from retgk import GraphBatch, GraphClassifier, from_smiles, load_tudataset
+from retgk import GraphBatch, GraphClassifier
 from retgk._runtime.parallel import single_threaded_blas
+from retgk.datasets import load_tudataset
+from retgk.io import from_smiles
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactComparison
 from retgk.kernels.exact_points import NodePoints

@@ -22,17 +22,13 @@ import numpy as np
 
 from benchmarks.molecule_sets import load_set
 from benchmarks.records import add_record
-from retgk import (
-    GraphClassifier,
-    RetGKEmbedding,
-    explore,
-    from_smiles,
-    load_digit_graphs,
-    load_tudataset,
-    pairwise_distances,
-)
+from retgk import GraphClassifier, explore
 from retgk._runtime.processes import peak_megabytes
+from retgk.datasets import load_digit_graphs, load_tudataset
 from retgk.explorer.map import map_places
+from retgk.io import from_smiles
+from retgk.kernels import RetGKEmbedding
+from retgk.search import pairwise_distances
 from tests.explorer_pages import chromium, unpacked
 
 MANY = 100_000

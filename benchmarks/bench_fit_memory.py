@@ -19,8 +19,9 @@ SIZES = "10000,100000,500000"
 
 
 def measure(n_graphs):
-    from retgk import GraphClassifier, make_graph_classification
+    from retgk import GraphClassifier
     from retgk._runtime.processes import peak_megabytes
+    from retgk.datasets import make_graph_classification
 
     data = make_graph_classification(n_graphs, n_labels=4, n_nodes=(10, 30), random_state=0)
     before = peak_megabytes()

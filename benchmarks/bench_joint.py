@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.records import write_records
 from benchmarks.settings import load_setting
 from benchmarks.svm_accuracy import fold_accuracies
-from retgk import ExponentialGraphKernel, Gaussian, RetGKEmbedding, embedding_gram
+from retgk.kernels import ExponentialGraphKernel, Gaussian, RetGKEmbedding, embedding_gram
 
 # The authors' scales g of the frequencies of return probabilities and attributes (Table 4).
 SCALES = {

@@ -22,8 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.records import add_record
-from retgk import RetGKEmbedding, read_graphs
+from retgk import read_graphs
 from retgk._runtime.processes import peak_megabytes
+from retgk.kernels import RetGKEmbedding
 
 EDGES = [100_000, 1_000_000, 10_000_000]
 PER_NODE = 10

@@ -35,7 +35,8 @@ from examples.molecules import (
     retgk_model,
     tanimoto_machine,
 )
-from retgk import from_smiles, scaffold_folds
+from retgk.io import from_smiles
+from retgk.model_selection import scaffold_folds
 
 N_FOLDS = 5
 CLASS_METRICS = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}

@@ -46,7 +46,7 @@ def loaded(folder, setting):
 
 
 def native(kind, graphs):
-    from retgk import (
+    from retgk.kernels import (
         DeepGraph,
         GraphInvariant,
         Graphlets,

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.records import FOLDER, add_record, read_records
 from benchmarks.settings import load_setting
 from benchmarks.svm_accuracy import fold_accuracies
-from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
+from retgk.kernels import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
 
 SETTINGS = ["ENZYMES/labels", "PTC_MR/labels", "IMDB-BINARY", "DD/labels", "NCI1/labels"]
 MAPS = [("joint", 200), ("phases", 512), ("phases", 1024), ("phases", 2048), ("phases", 8192)]

@@ -20,13 +20,9 @@ import numpy as np
 
 from benchmarks.population_graphs import ALTERNATIVES, batch_of, null_graph, random_graph
 from benchmarks.records import FOLDER, add_record, read_records
-from retgk import (
-    association_test,
-    k_sample_test,
-    load_tudataset,
-    return_probabilities,
-    two_sample_test,
-)
+from retgk import return_probabilities, two_sample_test
+from retgk.datasets import load_tudataset
+from retgk.stats import association_test, k_sample_test
 
 PARTS = ("level", "designs", "walks", "coverage", "power", "speed", "real")
 LEVEL = 0.05

@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
+from retgk import GraphBatch, GraphDataset
+from retgk.datasets import load_tudataset, save_tudataset
 
 ROUNDS = 5
 TINY = "TINY"
@@ -31,7 +32,7 @@ TINY = "TINY"
 COLD = """
 import re, sys, time
 from pathlib import Path
-from retgk import load_tudataset
+from retgk.datasets import load_tudataset
 start = time.perf_counter()
 load_tudataset(sys.argv[1], sys.argv[2], download=False, cache=False)
 seconds = time.perf_counter() - start

@@ -24,7 +24,7 @@ GRAM = ["ENZYMES/labels", "NCI1/labels"]
 
 
 def beside_grakel(folder, setting):
-    from retgk import refined_labels
+    from retgk.kernels import refined_labels
 
     data, graphs = load_setting(folder, setting)
     start = "labels" if graphs.has_labels else "degrees"
@@ -35,8 +35,8 @@ def beside_grakel(folder, setting):
 
 
 def memory(folder, setting):
-    from retgk import refined_labels
     from retgk._runtime.processes import peak_megabytes
+    from retgk.kernels import refined_labels
 
     data, graphs = load_setting(folder, setting)
     before = peak_megabytes()

@@ -16,7 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.published import inner_products_of_pairs
 from benchmarks.records import write_records
-from retgk import _core, load_tudataset, return_probabilities
+from retgk import _core, return_probabilities
+from retgk.datasets import load_tudataset
 from retgk.kernels.exact import FittedGraphs
 from retgk.kernels.exact_points import DistinctPoints, NodePoints
 from retgk.kernels.exact_tiling import shared_buckets, split_into_tasks, tile_factors

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.records import write_records
-from retgk import RetGKEmbedding, from_smiles
 from retgk._runtime.processes import peak_megabytes
+from retgk.io import from_smiles
+from retgk.kernels import RetGKEmbedding
 
 COUNTS = [1_000, 10_000, 100_000, 1_000_000]
 BATCH = 10_000

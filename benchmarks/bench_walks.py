@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 from benchmarks.records import best_time, peak_memory, write_records
-from retgk import GraphBatch, load_tudataset, return_probabilities
+from retgk import GraphBatch, return_probabilities
+from retgk.datasets import load_tudataset
 
 N_WALKS = 200
 LENGTHS = {"monte-carlo": 25, "monte-carlo-returns": 50}

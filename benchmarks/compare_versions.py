@@ -36,7 +36,7 @@ def jobs_on(folder, name, n_jobs):
     """What is measured on a set, by name; the data are in memory except for reading."""
 
     def read():
-        return retgk.load_tudataset(name, data_home=folder, download=False, cache=False)
+        return retgk.datasets.load_tudataset(name, data_home=folder, download=False, cache=False)
 
     data = read()
     graphs = data.graphs
@@ -48,24 +48,26 @@ def jobs_on(folder, name, n_jobs):
     model = retgk.GraphClassifier(**options).fit(fewer, y)
 
     def embed():
-        embedding = retgk.RetGKEmbedding(
+        embedding = retgk.kernels.RetGKEmbedding(
             feature_map="joint", n_components=200, sparse_output=True, **options
         )
-        kernel = retgk.ExponentialGraphKernel()
-        return retgk.embedding_gram(embedding.fit_transform(graphs), kernel=kernel, n_jobs=n_jobs)
+        kernel = retgk.kernels.ExponentialGraphKernel()
+        return retgk.kernels.embedding_gram(
+            embedding.fit_transform(graphs), kernel=kernel, n_jobs=n_jobs
+        )
 
     def test():
         sample, others = fewer[y == y[0]], fewer[y != y[0]]
         return retgk.two_sample_test(sample, others, n_permutations=199, **options)
 
     peers = {
-        "WL": retgk.WeisfeilerLehman(n_jobs=n_jobs),
-        "WL assignment": retgk.WeisfeilerLehman(base="optimal-assignment", n_jobs=n_jobs),
-        "SP": retgk.ShortestPath(n_jobs=n_jobs),
-        "graphlets": retgk.Graphlets(4, n_jobs=n_jobs),
-        "drawn graphlets": retgk.Graphlets(5, n_samples=500, **options),
-        "subgraph matching": retgk.SubgraphMatching(3, n_jobs=n_jobs),
-        "graph invariants": retgk.GraphInvariant(1, attributes=None, n_jobs=n_jobs),
+        "WL": retgk.kernels.WeisfeilerLehman(n_jobs=n_jobs),
+        "WL assignment": retgk.kernels.WeisfeilerLehman(base="optimal-assignment", n_jobs=n_jobs),
+        "SP": retgk.kernels.ShortestPath(n_jobs=n_jobs),
+        "graphlets": retgk.kernels.Graphlets(4, n_jobs=n_jobs),
+        "drawn graphlets": retgk.kernels.Graphlets(5, n_samples=500, **options),
+        "subgraph matching": retgk.kernels.SubgraphMatching(3, n_jobs=n_jobs),
+        "graph invariants": retgk.kernels.GraphInvariant(1, attributes=None, n_jobs=n_jobs),
     }
     return {
         **({"reading": read} if n_jobs == 1 else {}),
@@ -74,10 +76,14 @@ def jobs_on(folder, name, n_jobs):
             some, method="monte-carlo", n_walks=50, **options
         ),
         "exact kernel": lambda: retgk.RetGK(**options).fit(some).inner_products_,
-        "a tenth against all": lambda: retgk.mean_embedding_gram(some[::10], some, n_jobs=n_jobs),
-        "vectors": lambda: retgk.RetGKEmbedding(n_components=512, **options).fit_transform(graphs),
+        "a tenth against all": lambda: retgk.search.mean_embedding_gram(
+            some[::10], some, n_jobs=n_jobs
+        ),
+        "vectors": lambda: retgk.kernels.RetGKEmbedding(n_components=512, **options).fit_transform(
+            graphs
+        ),
         "joint embedding and its gram": embed,
-        "refinement": lambda: retgk.refined_labels(graphs, n_jobs=n_jobs),
+        "refinement": lambda: retgk.kernels.refined_labels(graphs, n_jobs=n_jobs),
         "fit and predict": lambda: retgk.GraphClassifier(**options).fit(fewer, y).predict(fewer),
         "explaining": lambda: model.explain(fewer[:50]),
         "two-sample test": test,

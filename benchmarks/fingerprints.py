@@ -82,9 +82,12 @@ def kernel_settings(load: Callable[[str], Any]) -> Makers:
         "kernel COX2 Gaussian, Polynomial": kernel(
             "COX2",
             "all",
-            structure=retgk.Gaussian("median"),
-            attributes={"a": ([0, 1], retgk.Polynomial()), "b": ([2], retgk.Laplacian())},
-            graph_kernel=retgk.PolynomialGraphKernel(c=1.0, d=2),
+            structure=retgk.kernels.Gaussian("median"),
+            attributes={
+                "a": ([0, 1], retgk.kernels.Polynomial()),
+                "b": ([2], retgk.kernels.Laplacian()),
+            },
+            graph_kernel=retgk.kernels.PolynomialGraphKernel(c=1.0, d=2),
         ),
         "kernel NCI1": kernel("NCI1", "all"),
     }
@@ -94,11 +97,11 @@ def embedding_settings(load: Callable[[str], Any]) -> Makers:
     def embedding(name: str, keep: str = "all", **options: Any) -> Callable[[], Any]:
         def make() -> Any:
             graphs = chosen(load(name).graphs, keep)
-            fitted = retgk.RetGKEmbedding(random_state=2, sparse_output=True, **options)
+            fitted = retgk.kernels.RetGKEmbedding(random_state=2, sparse_output=True, **options)
             vectors = fitted.fit(graphs[: len(graphs) // 2]).transform(graphs)
-            kernel = retgk.ExponentialGraphKernel()
-            gram = retgk.embedding_gram(vectors, kernel=kernel)
-            return vectors, retgk.embedding_gram(vectors), gram
+            kernel = retgk.kernels.ExponentialGraphKernel()
+            gram = retgk.kernels.embedding_gram(vectors, kernel=kernel)
+            return vectors, retgk.kernels.embedding_gram(vectors), gram
 
         return make
 
@@ -108,7 +111,7 @@ def embedding_settings(load: Callable[[str], Any]) -> Makers:
         "embedding ENZYMES tensor": embedding("ENZYMES", feature_map="tensor", n_components=40),
         "embedding BZR float32": embedding("BZR", dtype=np.float32),
         "embedding IMDB-BINARY median": embedding(
-            "IMDB-BINARY", structure=retgk.Laplacian("median")
+            "IMDB-BINARY", structure=retgk.kernels.Laplacian("median")
         ),
         "embedding PROTEINS column": embedding(
             "PROTEINS", feature_map="joint", unknown_labels="column"
@@ -137,7 +140,7 @@ def model_settings(load: Callable[[str], Any]) -> Makers:
         return make
 
     classifier, regressor = retgk.GraphClassifier, retgk.GraphRegressor
-    kernels = (None, retgk.Gaussian("median"))
+    kernels = (None, retgk.kernels.Gaussian("median"))
     return {
         "classifier MUTAG": model(classifier, "MUTAG"),
         "classifier MUTAG candidates": model(
@@ -175,7 +178,9 @@ def everyday_settings(load: Callable[[str], Any]) -> Makers:
         with tempfile.TemporaryDirectory() as folder:
             kernel = retgk.RetGK(random_state=5)
             graphs = load("PTC_FM").graphs
-            found = retgk.write_mean_embedding_gram(f"{folder}/g.npy", graphs, kernel=kernel)
+            found = retgk.kernels.write_mean_embedding_gram(
+                f"{folder}/g.npy", graphs, kernel=kernel
+            )
             return np.array(found)
 
     def everyday() -> Any:
@@ -187,10 +192,10 @@ def everyday_settings(load: Callable[[str], Any]) -> Makers:
             [retgk.distance(g, h) for g, h in pairs],
             near.indices,
             near.similarities,
-            retgk.pairwise_distances(graphs[:60], graphs[60:]),
-            retgk.pairwise_distances(graphs[:60]),
-            retgk.mean_embedding_gram(graphs[:60], graphs[60:], random_state=0),
-            retgk.squared_mmd(graphs[:60], graphs[60:], random_state=0),
+            retgk.search.pairwise_distances(graphs[:60], graphs[60:]),
+            retgk.search.pairwise_distances(graphs[:60]),
+            retgk.search.mean_embedding_gram(graphs[:60], graphs[60:], random_state=0),
+            retgk.search.squared_mmd(graphs[:60], graphs[60:], random_state=0),
         ]
 
     return {"gram file PTC_FM": gram_file, "everyday MUTAG": everyday}
@@ -204,23 +209,25 @@ def six_set_settings(load: Callable[[str], Any]) -> Makers:
             data = load(name)
             graphs, y = data.graphs[::3], data.targets[::3]
             new = data.graphs[1::9]
-            embedding = retgk.RetGKEmbedding(random_state=0, n_components=128, n_jobs=n_jobs)
+            embedding = retgk.kernels.RetGKEmbedding(
+                random_state=0, n_components=128, n_jobs=n_jobs
+            )
             vectors = embedding.fit_transform(graphs)
             model = retgk.GraphClassifier(random_state=0, n_jobs=n_jobs).fit(graphs, y)
             reasons = model.explain(new[:10])
             options = {"n_permutations": 199, "random_state": 0, "n_jobs": n_jobs}
             two = retgk.two_sample_test(graphs[y == y[0]], graphs[y != y[0]], **options)
-            along = retgk.association_test(graphs, graphs.node_counts, **options)
+            along = retgk.stats.association_test(graphs, graphs.node_counts, **options)
             index = retgk.GraphIndex(embedding).fit(graphs)
             found = index.query(new, k=5)
             kernels = [
-                retgk.WeisfeilerLehman(n_jobs=n_jobs),
-                retgk.ShortestPath(n_jobs=n_jobs),
-                retgk.Graphlets(3, n_jobs=n_jobs),
+                retgk.kernels.WeisfeilerLehman(n_jobs=n_jobs),
+                retgk.kernels.ShortestPath(n_jobs=n_jobs),
+                retgk.kernels.Graphlets(3, n_jobs=n_jobs),
             ]
             return [
                 retgk.RetGK(random_state=0, n_jobs=n_jobs).fit_transform(graphs),
-                retgk.refined_labels(graphs, 3),
+                retgk.kernels.refined_labels(graphs, 3),
                 vectors,
                 [model.decision_function(new), model.predict(new), str(model.best_params_)],
                 [reasons.shares, reasons.decisions],
@@ -294,7 +301,7 @@ def settings(folder: Path) -> Makers:
 
     def load(name: str) -> Any:
         if name not in loaded:
-            loaded[name] = retgk.load_tudataset(name, data_home=folder, cache=False)
+            loaded[name] = retgk.datasets.load_tudataset(name, data_home=folder, cache=False)
         return loaded[name]
 
     kinds = (

@@ -18,7 +18,7 @@ from benchmarks.index_molecules import (
 
 def libraries(arguments):
     """HNSW of usearch, faiss and voyager on the same vectors, with one thread, in its seconds."""
-    from retgk import from_smiles
+    from retgk.io import from_smiles
 
     molecules = smiles_in(arguments.molecules)[: arguments.most or FEW]
     index = index_of(from_smiles(molecules, n_jobs=1))

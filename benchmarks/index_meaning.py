@@ -44,7 +44,9 @@ def meaning(arguments):
     """
     from rdkit.DataStructs import BulkTanimotoSimilarity
 
-    from retgk import GraphIndex, from_smiles, pairwise_distances
+    from retgk import GraphIndex
+    from retgk.io import from_smiles
+    from retgk.search import pairwise_distances
 
     queries = held_out(arguments.molecules, 200)
     molecules = smiles_in(arguments.molecules)[: arguments.most or FEW]
@@ -79,7 +81,8 @@ def meaning(arguments):
 
 def columns(arguments):
     """What fewer columns and bytes cost: share of the exact kernel's ten nearest."""
-    from retgk import from_smiles, pairwise_distances
+    from retgk.io import from_smiles
+    from retgk.search import pairwise_distances
 
     molecules = smiles_in(arguments.molecules)[: arguments.most or FEW]
     graphs = from_smiles(molecules, n_jobs=1)

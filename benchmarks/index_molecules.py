@@ -28,7 +28,7 @@ def load():
 
 def query_vectors(index, molecules):
     """Queries, and their vectors as the index stores them, so that searching alone is timed."""
-    from retgk import from_smiles
+    from retgk.io import from_smiles
     from retgk.search.index import coded_vectors
 
     graphs = from_smiles(molecules, n_jobs=1)
@@ -36,7 +36,8 @@ def query_vectors(index, molecules):
 
 
 def index_of(graphs, n_components=2048, depth=0, **options):
-    from retgk import GraphIndex, RetGKEmbedding
+    from retgk import GraphIndex
+    from retgk.kernels import RetGKEmbedding
 
     embedding = RetGKEmbedding(
         feature_map="phases",

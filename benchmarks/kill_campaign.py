@@ -28,14 +28,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from retgk import (
-    GraphDataset,
-    RetGK,
-    make_graph_classification,
-    read_graphs,
-    save_tudataset,
-    write_parquet,
-)
+from retgk import GraphDataset, RetGK, read_graphs
+from retgk.datasets import make_graph_classification, save_tudataset
+from retgk.io import write_parquet
 
 IMPORTED = (
     "retgk.cli.main", "retgk.estimators.classifier", "retgk.estimators.gram_file",

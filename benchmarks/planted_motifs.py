@@ -6,7 +6,8 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from retgk import GraphBatch, from_networkx
+from retgk import GraphBatch
+from retgk.io import from_networkx
 
 MOTIFS = {
     "house": nx.house_graph,

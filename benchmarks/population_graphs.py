@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from retgk import from_numpy
+from retgk.io import from_numpy
 
 N_NODES = 20
 DENSITY = 0.25

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.published import gram, mean_embeddings
 from benchmarks.settings import load_setting
-from retgk import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
 from retgk._runtime.processes import peak_megabytes
+from retgk.kernels import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
 
 
 def ours(graphs, **options):

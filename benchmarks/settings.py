@@ -1,6 +1,6 @@
 """Which of labels and attributes each set is used with, as in the tables of the paper."""
 
-from retgk import load_tudataset
+from retgk.datasets import load_tudataset
 
 
 def load_setting(folder, setting):

@@ -83,10 +83,10 @@ def jobs_on(folder: str, scratch: Path) -> dict[str, Job]:
 
     from retgk.cli.main import app
 
-    mutag = retgk.load_tudataset("MUTAG", folder, cache=False)
-    graphs = retgk.to_networkx(mutag.graphs)
+    mutag = retgk.datasets.load_tudataset("MUTAG", folder, cache=False)
+    graphs = retgk.io.to_networkx(mutag.graphs)
     fitted = retgk.GraphClassifier(random_state=0).fit(graphs, mutag.targets)
-    embedding = retgk.RetGKEmbedding(random_state=0)
+    embedding = retgk.kernels.RetGKEmbedding(random_state=0)
     archive = shutil.copy(Path(folder) / "MUTAG.zip", scratch)
 
     def cv() -> None:

@@ -16,15 +16,10 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from reproduction.figures import toy_graph
-from retgk import (
-    GraphBatch,
-    Laplacian,
-    RetGKEmbedding,
-    load_digit_graphs,
-    mean_embedding_gram,
-    plot,
-    return_probabilities,
-)
+from retgk import GraphBatch, plot, return_probabilities
+from retgk.datasets import load_digit_graphs
+from retgk.kernels import Laplacian, RetGKEmbedding
+from retgk.search import mean_embedding_gram
 
 RECORDS = Path(__file__).parent.parent / "benchmarks" / "records"
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"
@@ -219,9 +214,7 @@ def convergence():
     for width in widths:
         own = []
         for seed in range(12):
-            embedding = RetGKEmbedding(
-                n_components=width, structure=kernel, random_state=seed
-            )
+            embedding = RetGKEmbedding(n_components=width, structure=kernel, random_state=seed)
             vectors = embedding.fit_transform(graphs)
             own.append(np.sqrt(np.mean((vectors @ vectors.T - exact) ** 2)))
         errors.append(np.mean(own))

@@ -17,17 +17,9 @@ from rich.table import Table
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from retgk import (
-    GraphClassifier,
-    RetGK,
-    explore,
-    load_digit_graphs,
-    load_model,
-    most_similar,
-    plot,
-    save_model,
-)
+from retgk import GraphClassifier, RetGK, explore, load_model, most_similar, plot, save_model
 from retgk._runtime.parallel import progress_bar
+from retgk.datasets import load_digit_graphs
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 OUTPUT = Path("demo-output")

@@ -19,16 +19,9 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 from reproduction.figures import toy_graph
-from retgk import (
-    ExponentialGraphKernel,
-    GraphBatch,
-    GraphClassifier,
-    RetGK,
-    explore,
-    load_digit_graphs,
-    plot,
-    two_sample_test,
-)
+from retgk import GraphBatch, GraphClassifier, RetGK, explore, plot, two_sample_test
+from retgk.datasets import load_digit_graphs
+from retgk.kernels import ExponentialGraphKernel
 from tests.explorer_pages import HAS_BROWSER, chromium
 
 FOLDER = Path(__file__).parent.parent / "docs" / "gallery"

@@ -16,7 +16,8 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.svm import SVC, SVR
 
-from retgk import GraphClassifier, GraphRegressor, from_smiles
+from retgk import GraphClassifier, GraphRegressor
+from retgk.io import from_smiles
 
 ATTRIBUTES = ("aromatic", "charge", "hydrogens", "in_ring")
 PENALTIES = [0.1, 1.0, 10.0, 100.0, 1000.0]

@@ -25,7 +25,7 @@ from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.kernel import embedding_engine
 from retgk.kernels.engine import AttributeScaling, NodeFeatures
 from retgk.kernels.exact import ExactEngine
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans, PolynomialGraphKernel
 from retgk.kernels.node import Laplacian
 from retgk.learning.paper_protocol import FoldResult, Outcome, PaperFold
 from retgk.walks.probabilities import Walks
@@ -137,7 +137,7 @@ def fair_outcome(work: FairWork, folds: Sequence[PaperFold]) -> Outcome:
     )
 
 
-def _graph_kernels(settings: Settings) -> list[GraphKernel]:
+def _graph_kernels(settings: Settings) -> list[KernelOfMeans]:
     if "p" not in settings:
         return [PolynomialGraphKernel()]
     both = product(settings["p"], settings["median_scale"])

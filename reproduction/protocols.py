@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retgk.array_types import Floats, Ints
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, fit_graph_kernel
+from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans, fit_graph_kernel
 from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (
     FoldResult,
@@ -54,7 +54,7 @@ class SplitFold(NamedTuple):
 def nested_outcome(
     options_of: Callable[[Ints], Sequence[Option]],
     targets: Targets,
-    kernels: Sequence[GraphKernel],
+    kernels: Sequence[KernelOfMeans],
     seed: int,
     settings: Rules,
     n_jobs: int | None = None,
@@ -70,7 +70,7 @@ def nested_outcome(
 def chosen_outcome(
     options_of: Callable[[Ints], Sequence[Option]],
     targets: Targets,
-    kernels: Sequence[GraphKernel],
+    kernels: Sequence[KernelOfMeans],
     folds: Sequence[SplitFold],
     grid: Sequence[float],
     n_jobs: int | None = None,
@@ -89,7 +89,7 @@ def chosen_outcome(
 
 
 def _chosen_fold_result(
-    pairs: Sequence[tuple[Option, GraphKernel]],
+    pairs: Sequence[tuple[Option, KernelOfMeans]],
     targets: Targets,
     fold: SplitFold,
     grid: Sequence[float],
@@ -131,15 +131,15 @@ def _mean_accuracies(
 
 
 def _training_kernel(
-    products: Floats, kernel: GraphKernel, train: Ints
-) -> tuple[GraphKernel, Floats]:
+    products: Floats, kernel: KernelOfMeans, train: Ints
+) -> tuple[KernelOfMeans, Floats]:
     own = products[np.ix_(train, train)]
     norms = own.diagonal().copy()
     fitted = fit_graph_kernel(kernel, own)
     return fitted, fitted(own, norms, norms)
 
 
-def _chosen_numbers(kernel: GraphKernel) -> dict[str, float]:
+def _chosen_numbers(kernel: KernelOfMeans) -> dict[str, float]:
     """Numbers of a kernel for a record; a scale only where it is not the usual one."""
     if not isinstance(kernel, ExponentialGraphKernel):
         return {}

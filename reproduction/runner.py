@@ -39,7 +39,7 @@ from retgk._runtime.files import Record, key_of, read_records, record_writer
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans, PolynomialGraphKernel
 from retgk.learning.paper_protocol import (
     FoldResult,
     Outcome,
@@ -289,7 +289,7 @@ def _check_edition(cell: Cell, data: PaperSet) -> None:
         )
 
 
-def _graph_kernel(settings: Settings, p: float | None) -> GraphKernel:
+def _graph_kernel(settings: Settings, p: float | None) -> KernelOfMeans:
     """K_2 of inner products; kernels of peers, which have no p, stay what they are."""
     if p is None:
         return PolynomialGraphKernel()

@@ -49,7 +49,8 @@ def data_folder() -> Path:
 @pytest.fixture(scope="session")
 def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small collection of the tests of commands, in a file."""
-    from retgk import GraphDataset, write_parquet
+    from retgk import GraphDataset
+    from retgk.io import write_parquet
     from tests.programs import DATA
 
     folder = tmp_path_factory.mktemp("cli")

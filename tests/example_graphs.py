@@ -10,15 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import retgk
-from retgk import (
-    GraphBatch,
-    GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
-    GraphRegressor,
-    make_graph_classification,
-    return_probabilities,
-)
+from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, return_probabilities
+from retgk.datasets import make_graph_classification
+from retgk.kernels import RetGKEmbedding
 from retgk.kernels.others import all_kernels
 from tests import naive
 
@@ -386,7 +380,7 @@ def random_graph(rng, density=0.3, n_nodes=8):
 
 def population_graphs(seed, n, density=0.3, n_nodes=8):
     rng = np.random.default_rng(seed)
-    return retgk.from_numpy([random_graph(rng, density, n_nodes) for _ in range(n)])
+    return retgk.io.from_numpy([random_graph(rng, density, n_nodes) for _ in range(n)])
 
 
 def random_kernel(seed, n):

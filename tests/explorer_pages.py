@@ -13,14 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk import (
-    CollectionPage,
-    GraphBatch,
-    GraphDataset,
-    GraphClassifier,
-    explore,
-    make_graph_classification,
-)
+from retgk import GraphBatch, GraphClassifier, GraphDataset, explore
+from retgk.datasets import make_graph_classification
+from retgk.plot import CollectionPage
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)

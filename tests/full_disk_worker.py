@@ -16,17 +16,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    RetGKEmbedding,
-    make_graph_classification,
-    save_model,
-    save_tudataset,
-    write_graphml,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import GraphBatch, GraphDataset, save_model
+from retgk.datasets import make_graph_classification, save_tudataset
+from retgk.io import write_graphml, write_parquet
+from retgk.kernels import RetGKEmbedding, write_mean_embedding_gram
 from tests.programs import invoke
 
 PAGE = 4096

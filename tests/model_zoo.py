@@ -4,23 +4,20 @@ from functools import cache
 
 import numpy as np
 
-from retgk import (
+from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK
+from retgk.datasets import make_graph_classification
+from retgk.kernels import (
     Bridge,
     DeepGraph,
     Gaussian,
-    GraphBatch,
     GraphInvariant,
     Graphlets,
     HashGraph,
     Laplacian,
-    GraphClassifier,
     RetGKEmbedding,
-    RetGK,
-    GraphRegressor,
     ShortestPath,
     SubgraphMatching,
     WeisfeilerLehman,
-    make_graph_classification,
 )
 from tests.example_graphs import complete, path, star
 
@@ -62,9 +59,7 @@ MAKERS = {
     ),
     "subtrees": lambda train, _: WeisfeilerLehman(2).fit(train),
     "paths": lambda train, _: ShortestPath().fit(train),
-    "attribute paths": lambda train, _: ShortestPath(attributes=Laplacian(1.0)).fit(
-        train
-    ),
+    "attribute paths": lambda train, _: ShortestPath(attributes=Laplacian(1.0)).fit(train),
     "graphlets": lambda train, _: Graphlets(5, n_samples=50, random_state=0).fit(train),
     "matchings": lambda train, _: SubgraphMatching(3).fit(train),
     "attribute matchings": lambda train, _: SubgraphMatching(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from reproduction.tables import table_cells
-from retgk import GraphDataset, make_graph_classification, save_tudataset
+from retgk import GraphDataset
 from retgk._runtime.files import record_writer
+from retgk.datasets import make_graph_classification, save_tudataset
 
 
 def made_up(cell, repetition=0, accuracy=0.5, **changes):

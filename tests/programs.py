@@ -11,8 +11,9 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from retgk import _core, make_graph_classification
+from retgk import _core
 from retgk.cli.main import app
+from retgk.datasets import make_graph_classification
 from tests.errors import assert_names
 
 N_GRAPHS = 40

@@ -46,7 +46,7 @@ LAYERS = (
     "cluster",
     "plot",
     "explorer",
-    "comparison",
+    "model_selection",
     "cli",
     "__main__",
 )

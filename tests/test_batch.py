@@ -20,7 +20,8 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import shuffle
 
-from retgk import GraphBatch, refined_labels
+from retgk import GraphBatch
+from retgk.kernels import refined_labels
 from tests.errors import fails
 from tests.example_graphs import assert_well_formed, graph_batches
 

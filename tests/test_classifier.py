@@ -22,23 +22,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from retgk import (
-    ExponentialGraphKernel,
     GraphBatch,
-    Laplacian,
     GraphClassifier,
-    RetGK,
     GraphRegressor,
+    RetGK,
     as_batch,
     load_model,
-    load_tudataset,
-    make_graph_classification,
     save_model,
-    to_networkx,
 )
 from retgk._runtime.fields import flatten
+from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.errors import InputWarning
 from retgk.estimators import classifier, predictor
 from retgk.estimators.predictor import Estimate, FitSize, estimate
+from retgk.io import to_networkx
+from retgk.kernels import ExponentialGraphKernel, Laplacian
 from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
 from retgk.learning.selection import NodeCandidate, Selection
@@ -66,9 +64,7 @@ def test_same_as_kernel_and_svc(n_classes):
     )
     train, test = data.graphs[:60], data.graphs[60:]
     model = quick(C=10, p=2, scale=1, tol=0).fit(train, data.targets[:60])
-    kernel = RetGK(
-        n_steps=10, graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0
-    )
+    kernel = RetGK(n_steps=10, graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0)
     machine = SVC(C=10, kernel="precomputed", break_ties=True)
     machine.fit(kernel.fit_transform(train), data.targets[:60])
     rows = kernel.transform(test)
@@ -143,10 +139,7 @@ def test_steps_share_return_probabilities(data, approximate, monkeypatch):
 def test_the_first_kernel_stays_unless_another_is_clearly_better(data):
     graphs, y = data.graphs[:60], data.targets[:60]
     useless = Laplacian(1e-9)
-    assert (
-        quick(structure=[useless, None]).fit(graphs, y).best_params_["structure"]
-        is None
-    )
+    assert quick(structure=[useless, None]).fit(graphs, y).best_params_["structure"] is None
     same = quick(structure=[Laplacian(3.0), Laplacian(3.0 + 1e-9)]).fit(graphs, y)
     assert same.best_params_["structure"] == Laplacian(3.0)
 

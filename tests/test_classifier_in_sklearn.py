@@ -49,20 +49,15 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from sklearn.utils.fixes import parse_version
 
 import retgk
-from retgk import (
+from retgk import GraphClassifier, GraphDataset, GraphRegressor, RetGK, load_model, save_model
+from retgk.io import to_networkx
+from retgk.kernels import (
     Bridge,
     ExponentialGraphKernel,
     Gaussian,
-    GraphDataset,
     Laplacian,
     PolynomialGraphKernel,
-    GraphClassifier,
     RetGKEmbedding,
-    RetGK,
-    GraphRegressor,
-    load_model,
-    save_model,
-    to_networkx,
 )
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
@@ -104,9 +99,7 @@ ESTIMATORS = [
     RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=400),
     RowsRegressor(**FIXED, **QUICK),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
-    RowsRegressor(
-        **FIXED, **QUICK, approximate=True, n_components=20, attributes=Laplacian(1.0)
-    ),
+    RowsRegressor(**FIXED, **QUICK, approximate=True, n_components=20, attributes=Laplacian(1.0)),
 ]
 # Checks that cannot pass, by class and name, with the reason.
 EXCEPTIONS: dict[str, dict[str, str]] = {

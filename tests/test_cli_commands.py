@@ -11,21 +11,19 @@ import pytest
 from sklearn import metrics as reference
 
 from retgk import (
-    GraphDataset,
     GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
+    GraphDataset,
     GraphRegressor,
-    embedding_gram,
+    RetGK,
     load_model,
-    make_graph_classification,
     most_similar,
     read_graphs,
     return_probabilities,
-    save_tudataset,
-    write_parquet,
 )
+from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.errors import InputWarning
+from retgk.io import write_parquet
+from retgk.kernels import RetGKEmbedding, embedding_gram
 from retgk.learning.metrics import (
     Outcome,
     check_metric_names,

@@ -15,30 +15,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    GraphClassifier,
-    as_batch,
-    make_graph_classification,
-    read_graphs,
-    save_model,
-    save_tudataset,
-    scaffold_folds,
-    write_json,
-    write_parquet,
-)
+from retgk import GraphBatch, GraphClassifier, GraphDataset, as_batch, read_graphs, save_model
 from retgk.cli.command import one_line
 from retgk.cli.data import info
 from retgk.cli.evaluate import nested_answers
 from retgk.cli.inputs import key_columns, read_collection, required_targets
 from retgk.cli.options import Common, Reading
 from retgk.cli.splits import read_split
+from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import Estimate
+from retgk.io import write_json, write_parquet
 from retgk.io.formats import format_of
 from retgk.io.molecules import from_smiles
 from retgk.learning.folds import OuterFold
+from retgk.model_selection import scaffold_folds
 from tests.errors import fails
 from tests.programs import (
     DATA,

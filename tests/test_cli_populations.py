@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import association_test, from_numpy, k_sample_test, two_sample_test
+from retgk import two_sample_test
+from retgk.io import from_numpy
+from retgk.stats import association_test, k_sample_test
 from tests.programs import assert_fails, invoke, printed, record
 
 FAST = ("--n-permutations", 99, "--n-steps", 5)

@@ -20,22 +20,13 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 from benchmarks.cluster_processes import ROOT, ClusterProcesses, cluster_processes
-from retgk import (
-    InvalidInputError,
-    GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
-    _core,
-    as_batch,
-    embed_files,
-    make_graph_classification,
-    save_model,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import GraphClassifier, InvalidInputError, RetGK, _core, as_batch, save_model
 from retgk._runtime.cluster import cluster_client, results_in_order
 from retgk._runtime.parallel import n_threads
+from retgk.datasets import make_graph_classification
 from retgk.estimators import gram_file
+from retgk.io import write_parquet
+from retgk.kernels import RetGKEmbedding, embed_files, write_mean_embedding_gram
 from tests.errors import fails
 from tests.programs import assert_fails, invoke, record
 
@@ -76,7 +67,7 @@ def many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parts(folder: Path) -> Path:
     """A folder of three files: Parquet in several row groups, JSON, and a single graph."""
-    from retgk import write_json
+    from retgk.io import write_json
 
     folder.mkdir()
     write_parquet(DATA.graphs[:40], folder / "0.parquet", batch_size=7)
@@ -377,7 +368,7 @@ def test_vectors_of_a_killed_call_are_kept(tmp_path: Path, client: Any) -> None:
 
 def test_molecules_are_cut_between_lines(tmp_path: Path) -> None:
     pytest.importorskip("rdkit")
-    from retgk import from_smiles
+    from retgk.io import from_smiles
 
     texts = ["CCO", "c1ccccc1", "CN", "CC", "CCC", "OCC=O", "N"]
     graphs = from_smiles(texts, bond_orders=True)

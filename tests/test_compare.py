@@ -20,16 +20,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from retgk import (
-    Comparison,
-    InvalidInputError,
-    GraphClassifier,
-    WeisfeilerLehman,
-    compare,
-    make_graph_classification,
-)
-from retgk.comparison import runs as method_runs
-from retgk.comparison.methods import (
+from retgk import GraphClassifier, InvalidInputError, compare
+from retgk.datasets import make_graph_classification
+from retgk.errors import InputWarning
+from retgk.kernels import WeisfeilerLehman
+from retgk.learning import metrics as fold_answers
+from retgk.learning.folds import OuterFold, check_keeps_groups, folds_without_groups, repeated_folds
+from retgk.learning.metrics import FoldAnswer, fold_answer, metrics_of
+from retgk.model_selection import Comparison
+from retgk.model_selection import runs as method_runs
+from retgk.model_selection.methods import (
     METHODS,
     GraphSizes,
     KernelClassifier,
@@ -38,12 +38,8 @@ from retgk.comparison.methods import (
     estimator_key,
     new_estimators,
 )
-from retgk.comparison.runs import new_plan
-from retgk.comparison.table import comparison_of, corrected_t_test
-from retgk.errors import InputWarning
-from retgk.learning import metrics as fold_answers
-from retgk.learning.folds import OuterFold, check_keeps_groups, folds_without_groups, repeated_folds
-from retgk.learning.metrics import FoldAnswer, fold_answer, metrics_of
+from retgk.model_selection.runs import new_plan
+from retgk.model_selection.table import comparison_of, corrected_t_test
 from tests.errors import fails
 from tests.slow_methods import DATA
 
@@ -566,7 +562,7 @@ from functools import partial
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from retgk.comparison.methods import estimator_key
+from retgk.model_selection.methods import estimator_key
 
 def sizes(X, scale={scale}):
     return X.node_counts[:, None] * scale

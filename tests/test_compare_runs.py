@@ -16,18 +16,13 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from retgk import (
-    Comparison,
-    GraphDataset,
-    InvalidInputError,
-    GraphClassifier,
-    compare,
-    to_networkx,
-)
+from retgk import GraphClassifier, GraphDataset, InvalidInputError, compare
 from retgk._runtime.cluster import cluster_client
 from retgk._runtime.files import read_records
-from retgk.comparison import runs as method_runs
-from retgk.comparison.methods import GraphSizes
+from retgk.io import to_networkx
+from retgk.model_selection import Comparison
+from retgk.model_selection import runs as method_runs
+from retgk.model_selection.methods import GraphSizes
 from tests.errors import fails
 from tests.programs import assert_fails, invoke, printed, record
 from tests.slow_methods import (

@@ -18,17 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import (
-    GraphBatch,
-    InvalidInputError,
-    from_dataframe,
-    from_igraph,
-    read_graphs,
-    to_grakel,
-    to_igraph,
-    to_pyg,
-)
+from retgk import GraphBatch, InvalidInputError, read_graphs
 from retgk.errors import InputWarning
+from retgk.io import from_dataframe, from_igraph, to_grakel, to_igraph, to_pyg
 from retgk.io.arrays import from_edge_lists, from_numpy
 from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset

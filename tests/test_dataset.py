@@ -18,14 +18,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from retgk import (
-    GraphBatch,
-    GraphClassifier,
-    as_batch,
-    load_tudataset,
-)
+from retgk import GraphBatch, GraphClassifier, as_batch
 from retgk import datasets as download
-from retgk.datasets import FAMILIES, load_digit_graphs, make_graph_classification, uniform_edges
+from retgk.datasets import (
+    FAMILIES,
+    load_digit_graphs,
+    load_tudataset,
+    make_graph_classification,
+    uniform_edges,
+)
 from retgk.errors import InputWarning
 from retgk.io.cache import ReadOptions, fingerprint, load_cached, store_cached
 from retgk.io.dataset import GraphDataset, missing_targets

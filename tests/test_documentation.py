@@ -11,7 +11,8 @@ import pytest
 from benchmarks import report
 from docs import reference_groups
 from examples import demo, gallery
-from retgk import load_digit_graphs, load_model, make_graph_classification
+from retgk import load_model
+from retgk.datasets import load_digit_graphs, make_graph_classification
 from tests.architecture_rules import missing_paths
 from tests.explorer_pages import HAS_BROWSER
 

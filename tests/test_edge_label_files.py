@@ -19,9 +19,19 @@ from retgk import (
     GraphBatch,
     GraphDataset,
     InvalidInputError,
-    RetGKEmbedding,
     RetGK,
     as_batch,
+    load_model,
+    read_graphs,
+    save_model,
+)
+from retgk._runtime import files as text_lines
+from retgk.datasets import load_tudataset, save_tudataset
+from retgk.errors import InputWarning
+from retgk.io import convert as exporters
+from retgk.io import edges as edge_lists
+from retgk.io import edges as numbered_edges
+from retgk.io import (
     from_dataframe,
     from_edge_lists,
     from_grakel,
@@ -30,11 +40,6 @@ from retgk import (
     from_pyg,
     from_rdkit,
     from_smiles,
-    load_model,
-    load_tudataset,
-    read_graphs,
-    save_model,
-    save_tudataset,
     to_grakel,
     to_igraph,
     to_networkx,
@@ -44,12 +49,8 @@ from retgk import (
     write_json,
     write_parquet,
 )
-from retgk._runtime import files as text_lines
-from retgk.errors import InputWarning
-from retgk.io import convert as exporters
-from retgk.io import edges as edge_lists
-from retgk.io import edges as numbered_edges
 from retgk.io.cache import load_cached, store_cached
+from retgk.kernels import RetGKEmbedding
 from tests.errors import fails
 from tests.example_graphs import (
     NAMES,

@@ -14,29 +14,24 @@ from scipy import stats
 from retgk import (
     GraphBatch,
     GraphClassifier,
-    RetGK,
     GraphRegressor,
-    ShortestPath,
+    RetGK,
     _core,
-    from_networkx,
     load_model,
-    make_graph_classification,
-    mean_embedding_gram,
     read_graphs,
     return_probabilities,
-    sample_nodes,
     save_model,
-    to_networkx,
-    write_json,
-    write_parquet,
 )
+from retgk.datasets import make_graph_classification
 from retgk.errors import InputWarning
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.kernels import embedded_vectors
+from retgk.io import from_networkx, to_networkx, write_json, write_parquet
+from retgk.kernels import ShortestPath, embedded_vectors, sample_nodes
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import Gaussian, Laplacian, Polynomial
 from retgk.kernels.refinement import keys_of_names
+from retgk.search import mean_embedding_gram
 from retgk.walks import exact
 from tests import naive
 from tests.errors import assert_names, fails
@@ -603,9 +598,7 @@ def test_medians_and_deviations_take_any_scale(rule, scale):
 def test_medians_whose_squares_are_no_numbers(model, kernel, scale):
     """They are neither zero, as of nodes that are all alike, nor an overflow."""
     graphs = DATA.graphs.with_attributes(scale * NORMAL)
-    fails(
-        lambda: model(attributes=kernel, random_state=0).fit(graphs), ("median", "too small")
-    )
+    fails(lambda: model(attributes=kernel, random_state=0).fit(graphs), ("median", "too small"))
 
 
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-4])

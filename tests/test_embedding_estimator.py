@@ -12,9 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from retgk import GraphBatch, from_smiles, iter_smiles, read_graphs
+from retgk import GraphBatch, read_graphs
 from retgk.cli import inputs as sources
 from retgk.estimators.embedding import RetGKEmbedding, write_vectors
+from retgk.io import from_smiles, iter_smiles
 from retgk.io import molecules as smiles_strings
 from retgk.io.molecules import LeftOutWarning, MoleculeStream, SmilesReading
 from retgk.kernels import embedded_vectors as gram_module

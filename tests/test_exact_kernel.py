@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import _core, load_tudataset
+from retgk import _core
+from retgk.datasets import load_tudataset
 from retgk.kernels import exact_points
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.exact import FittedGraphs

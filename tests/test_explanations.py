@@ -5,17 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
-    ExponentialGraphKernel,
-    GraphBatch,
-    Laplacian,
-    PolynomialGraphKernel,
-    GraphClassifier,
-    load_model,
-    save_model,
-)
+from retgk import GraphBatch, GraphClassifier, load_model, save_model
 from retgk.estimators import classifier as classifier_module
 from retgk.estimators import explanation as explaining
+from retgk.kernels import ExponentialGraphKernel, Laplacian, PolynomialGraphKernel
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine

@@ -12,16 +12,14 @@ import pytest
 
 from retgk import (
     GraphBatch,
-    GraphDataset,
     GraphClassifier,
+    GraphDataset,
     GraphRegressor,
     _core,
     explore,
-    load_digit_graphs,
-    make_graph_classification,
     save_model,
-    write_json,
 )
+from retgk.datasets import load_digit_graphs, make_graph_classification
 from retgk.estimators import classifier
 from retgk.explorer import map as projection
 from retgk.explorer.drawings import PageArrays
@@ -34,6 +32,7 @@ from retgk.explorer.page import (
     predictions_of,
     text_of,
 )
+from retgk.io import write_json
 from retgk.plot import stress_layout
 from tests.errors import fails
 from tests.explorer_pages import nearest_by_sorting, unpacked

@@ -16,20 +16,14 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from retgk import (
-    InvalidInputError,
-    RetGKEmbedding,
-    iter_parquet,
-    load_model,
-    read_graphs,
-    save_model,
-    write_parquet,
-)
+from retgk import InvalidInputError, load_model, read_graphs, save_model
 from retgk._runtime.files import check_size, memory_limit
 from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
 from retgk.errors import InputWarning
+from retgk.io import iter_parquet, write_parquet
 from retgk.io.formats import format_of, formats
+from retgk.kernels import RetGKEmbedding
 from tests.errors import fails
 from tests.example_files import HOSTILE, TOY, write_folder, write_zip
 from tests.fuzz.__main__ import is_good, reports_of_batch
@@ -124,7 +118,7 @@ def test_documents_and_other_collections_are_no_misspelt_members(tmp_path):
     write_folder(tmp_path, "OTHER", node_labels="1\n" * 6)
     for path in (tmp_path / "OTHER").iterdir():
         path.rename(folder / path.name)
-    from retgk import load_tudataset
+    from retgk.datasets import load_tudataset
 
     assert len(load_tudataset("TOY", tmp_path, cache=False)) == 3
 

@@ -13,18 +13,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from retgk import (
-    GraphDataset,
-    GraphClassifier,
-    RetGK,
-    GraphRegressor,
-    as_batch,
-    from_networkx,
-    from_smiles,
-    read_graphs,
-)
+from retgk import GraphClassifier, GraphDataset, GraphRegressor, RetGK, as_batch, read_graphs
 from retgk._runtime.names import name_advice, names_there, near_names
 from retgk.errors import InputWarning, warn_user
+from retgk.io import from_networkx, from_smiles
 from tests.errors import assert_names, fails
 from tests.example_graphs import graphs_of_kind
 from tests.programs import invoke

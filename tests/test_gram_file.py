@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from retgk import Laplacian, RetGK, save_model, write_mean_embedding_gram
+from retgk import RetGK, save_model
 from retgk.estimators import gram_file
+from retgk.kernels import Laplacian, write_mean_embedding_gram
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.walks.probabilities import Walks
@@ -278,7 +279,8 @@ def test_kill_after_the_last_step_but_one(begun: Begun, tmp_path: Path) -> None:
 
 WRITER = """
 import sys, time
-from retgk import RetGK, write_mean_embedding_gram
+from retgk import RetGK
+from retgk.kernels import write_mean_embedding_gram
 from retgk.kernels.exact import ExactEngine
 from retgk.estimators import gram_file
 from tests.example_graphs import graphs_of_kind

@@ -12,34 +12,33 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from retgk import (
+    GraphBatch,
+    GraphClassifier,
+    GraphDataset,
+    GraphRegressor,
+    InvalidInputError,
+    RetGK,
+    as_batch,
+    distance,
+    load_model,
+    most_similar,
+    save_model,
+    similarity,
+)
+from retgk._runtime.fields import flatten, unflatten
+from retgk.kernels import (
     Bridge,
     Delta,
     ExponentialGraphKernel,
     Gaussian,
-    GraphBatch,
-    GraphDataset,
     GraphInvariant,
-    InvalidInputError,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
-    GraphClassifier,
     RetGKEmbedding,
-    RetGK,
-    GraphRegressor,
     ShortestPath,
     SubgraphMatching,
-    as_batch,
-    distance,
-    load_model,
-    mean_embedding_gram,
-    most_similar,
-    pairwise_distances,
-    save_model,
-    similarity,
-    squared_mmd,
 )
-from retgk._runtime.fields import flatten, unflatten
 from retgk.kernels import exact_tiling as tile_layout
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.embedded_fourier import draw_fourier_map
@@ -47,6 +46,7 @@ from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.exact_points import NodePoints, TileKernel, reduce_points
 from retgk.kernels.node import NodeKernel
+from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
 from retgk.walks.probabilities import Walks
 from tests.errors import fails
 from tests.example_graphs import KINDS, graphs_of_kind
@@ -417,9 +417,7 @@ def test_where_an_option_belongs(call: Any, about: Any) -> None:
     fails(call, about)
 
 
-@pytest.mark.parametrize(
-    "model_class", [GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding]
-)
+@pytest.mark.parametrize("model_class", [GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding])
 def test_constructors_are_those_of_scikit_learn(model_class: Any) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         model_class(label="x")

@@ -8,24 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
+from retgk import GraphBatch, GraphClassifier, RetGK, distance, most_similar, similarity
+from retgk.datasets import load_tudataset, make_graph_classification
+from retgk.kernels import (
     ExponentialGraphKernel,
     Gaussian,
-    GraphBatch,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
-    GraphClassifier,
     RetGKEmbedding,
-    RetGK,
-    distance,
-    load_tudataset,
-    make_graph_classification,
-    mean_embedding_gram,
-    most_similar,
-    pairwise_distances,
-    similarity,
-    squared_mmd,
 )
 from retgk.kernels import exact as fitted_graphs
 from retgk.kernels.engine import NodeFeatures
@@ -33,6 +24,7 @@ from retgk.kernels.exact import ExactComparison, ExactEngine, FittedGraphs
 from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints, label_codes
 from retgk.kernels.graph import squared_mmd_from_products
 from retgk.learning.svm import fit_products
+from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
 from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.errors import fails
@@ -265,12 +257,12 @@ def test_exact_kernel_keeps_its_promise(name, labels, attributes, largest, n_gra
 def test_promise_for_graphs_of_another_sort(data_folder, tol):
     """Molecules are fitted; proteins, networks of actors and threads come later."""
     molecules = load_tudataset("MUTAG", data_home=data_folder, download=False).graphs[:60]
-    kernel = RetGK(
-        structure=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=tol
-    ).fit(molecules.without_labels())
-    exact = RetGK(
-        structure=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=0
-    ).fit(molecules.without_labels())
+    kernel = RetGK(structure=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=tol).fit(
+        molecules.without_labels()
+    )
+    exact = RetGK(structure=Laplacian(3.0), graph_kernel=PolynomialGraphKernel(), tol=0).fit(
+        molecules.without_labels()
+    )
     for name in ("ENZYMES", "IMDB-BINARY", "DD", "REDDIT-BINARY"):
         graphs = load_tudataset(name, data_home=data_folder, download=False).graphs[:8]
         graphs = graphs.without_labels().without_attributes()

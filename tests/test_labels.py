@@ -20,25 +20,27 @@ from hypothesis import strategies as st
 
 from retgk import (
     GraphBatch,
-    InvalidInputError,
     GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
     GraphRegressor,
+    InvalidInputError,
+    RetGK,
     as_batch,
+    load_model,
+    read_graphs,
+    save_model,
+)
+from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
+from retgk.io import (
     from_dataframe,
     from_edge_lists,
     from_grakel,
     from_pyg,
-    load_model,
-    mean_embedding_gram,
-    read_graphs,
-    save_model,
     write_json,
     write_parquet,
 )
-from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
+from retgk.kernels import RetGKEmbedding
 from retgk.kernels.refinement import keys_of_names
+from retgk.search import mean_embedding_gram
 from tests.errors import fails
 from tests.example_graphs import LABELS, node_link
 

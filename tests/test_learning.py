@@ -13,21 +13,17 @@ from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import SVC
 
-from retgk import (
-    ExponentialGraphKernel,
-    GraphBatch,
-    GraphClassifier,
-    GraphRegressor,
-    scaffold_folds,
-)
-from retgk.comparison.table import corrected_t_test
+from retgk import GraphBatch, GraphClassifier, GraphRegressor
 from retgk.errors import InputWarning
 from retgk.io.molecules import molecule_scaffolds
+from retgk.kernels import ExponentialGraphKernel
 from retgk.learning import svm
 from retgk.learning.folds import group_folds, inner_folds
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import fold_mean
 from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
+from retgk.model_selection import scaffold_folds
+from retgk.model_selection.table import corrected_t_test
 from tests.errors import fails
 from tests.example_graphs import three_classes
 
@@ -143,7 +139,7 @@ def test_scaffold_folds_are_taken_as_cv():
     pytest.importorskip("rdkit")
     molecules = ["CCO", "CCN", "Cc1ccccc1", "Oc1ccccc1", "C1CCNCC1", "CC1CCNCC1", "CCC", "CCF"]
     model = GraphClassifier(cv=scaffold_folds(molecules, 2), C=1, p=1, scale=1, random_state=0)
-    from retgk import from_smiles
+    from retgk.io import from_smiles
 
     assert model.fit(from_smiles(molecules), [0, 1] * 4).n_splits_ == 2
 

@@ -15,7 +15,8 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from retgk import GraphDataset, InvalidInputError, from_numpy, read_graphs
+from retgk import GraphDataset, InvalidInputError, read_graphs
+from retgk.io import from_numpy
 from retgk.io.formats import format_of
 from retgk.io.tables import (
     What,

@@ -21,22 +21,18 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 
-from retgk import (
+from retgk import GraphBatch, GraphClassifier, RetGK, load_model, save_model
+from retgk._runtime.fields import flatten, unflatten
+from retgk.datasets import load_tudataset
+from retgk.kernels import (
     Delta,
     ExponentialGraphKernel,
     Gaussian,
-    GraphBatch,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
-    GraphClassifier,
     RetGKEmbedding,
-    RetGK,
-    load_model,
-    load_tudataset,
-    save_model,
 )
-from retgk._runtime.fields import flatten, unflatten
 from tests.errors import fails
 from tests.example_graphs import complete, star
 from tests.model_file_mutations import (

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
-    GraphBatch,
-    GraphClassifier,
-    RetGKEmbedding,
-    _core,
-    make_graph_classification,
-    return_probabilities,
-)
+from retgk import GraphBatch, GraphClassifier, _core, return_probabilities
 from retgk._runtime.names import generator_from, seed_from, whole_seed
+from retgk.datasets import make_graph_classification
+from retgk.kernels import RetGKEmbedding
 from retgk.walks.monte_carlo import walk_table
 from retgk.walks.probabilities import Walks
 from tests import naive

@@ -15,11 +15,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from retgk import (
+from retgk import GraphBatch, as_batch, load_model, save_model
+from retgk._runtime.parameters import Whole
+from retgk.datasets import load_tudataset
+from retgk.kernels import (
     Bridge,
     DeepGraph,
     Gaussian,
-    GraphBatch,
     GraphInvariant,
     Graphlets,
     HashGraph,
@@ -29,14 +31,9 @@ from retgk import (
     ShortestPath,
     SubgraphMatching,
     WeisfeilerLehman,
-    as_batch,
     graphlet_counts,
-    load_model,
-    load_tudataset,
-    save_model,
+    refinement,
 )
-from retgk._runtime.parameters import Whole
-from retgk.kernels import refinement
 from retgk.kernels.engine import PlainGraphs
 from retgk.kernels.others import (
     all_kernels,
@@ -69,9 +66,7 @@ KERNELS = {
     "invariants": GraphInvariant(1, attributes=None),
     "invariants, attributes": GraphInvariant(2, n_iter=2, attributes=Gaussian(0.5)),
     "deep": DeepGraph(n_iter=1, n_components=1000, random_state=0),
-    "deep vectors": DeepGraph(
-        n_iter=1, similarity="vectors", n_components=1000, random_state=0
-    ),
+    "deep vectors": DeepGraph(n_iter=1, similarity="vectors", n_components=1000, random_state=0),
     "deep paths": DeepGraph("shortest-path", n_components=1000, random_state=0),
     "deep graphlets": DeepGraph("graphlet", n_components=4, random_state=0),
 }

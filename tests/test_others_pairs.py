@@ -11,21 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import diags_array
 
-from retgk import (
+from retgk import GraphBatch, as_batch
+from retgk._runtime import processes
+from retgk.datasets import load_tudataset
+from retgk.kernels import (
     Bridge,
     DeepGraph,
     Gaussian,
-    GraphBatch,
     GraphInvariant,
     Graphlets,
     HashGraph,
     Laplacian,
     Polynomial,
     SubgraphMatching,
-    as_batch,
-    load_tudataset,
 )
-from retgk._runtime import processes
 from retgk.kernels.others import deep_graph, graph_invariant, graphlets, subgraph_matching
 from retgk.kernels.others.counts import GraphCounts
 from tests import naive

@@ -16,20 +16,12 @@ import numpy as np
 import pytest
 
 import retgk.cli
-from retgk import (
-    GraphIndex,
-    InvalidInputError,
-    RetGKEmbedding,
-    embed_files,
-    load_tudataset,
-    make_graph_classification,
-    save_tudataset,
-    write_graphml,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import GraphIndex, InvalidInputError
 from retgk import datasets as download
 from retgk.cli.command import visible
+from retgk.datasets import load_tudataset, make_graph_classification, save_tudataset
+from retgk.io import write_graphml, write_parquet
+from retgk.kernels import RetGKEmbedding, embed_files, write_mean_embedding_gram
 from tests.errors import fails
 from tests.programs import PROGRAM, TIMEOUT_SECONDS, assert_fails, environment, invoke, run_program
 

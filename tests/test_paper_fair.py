@@ -23,16 +23,10 @@ from reproduction.tables import (
     read_settings,
     records_by_cell,
 )
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    Laplacian,
-    RetGK,
-    load_tudataset,
-    return_probabilities,
-    save_tudataset,
-)
+from retgk import GraphBatch, GraphDataset, RetGK, return_probabilities
 from retgk._runtime.files import read_records
+from retgk.datasets import load_tudataset, save_tudataset
+from retgk.kernels import Laplacian
 from tests.errors import fails
 from tests.paper_samples import MUTAG, made_up, write, write_set
 

@@ -14,8 +14,9 @@ from reproduction.networks.inputs import network_inputs
 from reproduction.networks.patchy_san import PatchySan, patchy_inputs, receptive_fields, wl_ranks
 from reproduction.networks.training import NETWORKS, network_results
 from reproduction.runner import Runner, lacks, ordered_tasks, run_tasks_into
-from retgk import GraphBatch, make_graph_classification
+from retgk import GraphBatch
 from retgk._runtime.files import read_records
+from retgk.datasets import make_graph_classification
 from tests.paper_samples import cell_of, write_set
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTorch")

@@ -15,14 +15,9 @@ from reproduction.graphs import Sources
 from reproduction.peers import READY, Limits, PeerFailure, peer_kernel, peer_matrix
 from reproduction.runner import Runner, ordered_tasks, run_tasks_into
 from reproduction.tables import table_cells
-from retgk import (
-    Graphlets,
-    Laplacian,
-    ShortestPath,
-    WeisfeilerLehman,
-    load_tudataset,
-)
 from retgk._runtime.files import read_records
+from retgk.datasets import load_tudataset
+from retgk.kernels import Graphlets, Laplacian, ShortestPath, WeisfeilerLehman
 from tests.errors import fails
 from tests.paper_samples import write_set
 

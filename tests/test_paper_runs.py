@@ -26,16 +26,10 @@ from reproduction.records import code_digest, provenance, source_digest
 from reproduction.runner import Runner, lacks, ordered_tasks, run_tasks_into
 from reproduction.tables import chosen_cells, protocol_settings, table_cells, variation_cells
 from reproduction.timed_matrices import embedding_matrix, matrix_path
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    InvalidInputError,
-    RetGKEmbedding,
-    RetGK,
-    load_tudataset,
-    save_tudataset,
-)
+from retgk import GraphBatch, GraphDataset, InvalidInputError, RetGK
 from retgk._runtime.files import FORMAT, key_of, read_records, record_writer
+from retgk.datasets import load_tudataset, save_tudataset
+from retgk.kernels import RetGKEmbedding
 from retgk.learning.folds import stratified_folds
 from tests.errors import fails
 from tests.paper_samples import MUTAG, PROGRAM, cell_of, write_set
@@ -115,7 +109,7 @@ def test_embedding_is_the_papers(runner):
     cell = cell_of(4, "BZR", "RetGK_II")
     data = runner.load(cell)
     matrix = runner.matrix(cell, data, 7)
-    from retgk import Gaussian
+    from retgk.kernels import Gaussian
 
     embedding = RetGKEmbedding(
         feature_map="tensor",
@@ -140,7 +134,8 @@ def test_nested_bandwidth_is_on_the_grid(runner):
 
 
 def test_copies_are_dropped_and_counted(tmp_path):
-    from retgk import GraphBatch, GraphDataset, save_tudataset
+    from retgk import GraphBatch, GraphDataset
+    from retgk.datasets import save_tudataset
 
     write_set(tmp_path, "MUTAG", 30)
     data = load_tudataset("MUTAG", tmp_path, download=False, cache=False)

@@ -26,16 +26,9 @@ from reproduction.tables import (
     read_settings,
     table_cells,
 )
-from retgk import (
-    ExponentialGraphKernel,
-    GraphBatch,
-    GraphDataset,
-    InvalidInputError,
-    PolynomialGraphKernel,
-    as_batch,
-    load_tudataset,
-    save_tudataset,
-)
+from retgk import GraphBatch, GraphDataset, InvalidInputError, as_batch
+from retgk.datasets import load_tudataset, save_tudataset
+from retgk.kernels import ExponentialGraphKernel, PolynomialGraphKernel
 from retgk.kernels.graph import fit_graph_kernel
 from retgk.learning.folds import stratified_folds
 from retgk.learning.paper_protocol import (

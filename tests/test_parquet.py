@@ -12,15 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    iter_parquet,
-    make_graph_classification,
-    read_graphs,
-    save_tudataset,
-    write_parquet,
-)
+from retgk import GraphBatch, GraphDataset, read_graphs
+from retgk.datasets import make_graph_classification, save_tudataset
+from retgk.io import iter_parquet, write_parquet
 from tests.errors import fails
 from tests.example_graphs import NAMES, edge_label_values, with_random_edge_labels
 

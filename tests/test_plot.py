@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import bsr_array, coo_matrix, csr_array
 
-from retgk import (
-    GraphBatch,
-    RetGK,
-    plot,
-    return_probabilities,
-)
+from retgk import GraphBatch, RetGK, plot, return_probabilities
 from tests.errors import fails
 from tests.example_graphs import complete, path, star
 
@@ -278,9 +273,7 @@ BAD = {
     ],
 )
 def test_map_of_graphs_is_checked_before_their_kernel(monkeypatch, n_graphs, y, message):
-    monkeypatch.setattr(
-        RetGK, "fit_transform", lambda *_: pytest.fail("the kernel is computed")
-    )
+    monkeypatch.setattr(RetGK, "fit_transform", lambda *_: pytest.fail("the kernel is computed"))
     fails(lambda: plot.collection_map([np.eye(2)] * n_graphs, y), about=message)
 
 

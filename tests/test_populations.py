@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 import retgk
-from retgk import (
-    Gaussian,
-    Laplacian,
-    association_test,
-    k_sample_test,
-    two_sample_test,
-)
+from retgk import two_sample_test
+from retgk.kernels import Gaussian, Laplacian
+from retgk.stats import association_test, k_sample_test
 from retgk.stats.statistics import (
     Relabellings,
     association_form,
@@ -108,7 +104,7 @@ def test_two_groups_are_the_same_by_either_name():
 def test_association_with_a_number_and_with_categories():
     rng = np.random.default_rng(0)
     densities = rng.uniform(0.1, 0.6, 24)
-    graphs = retgk.from_numpy([random_graph(rng, density) for density in densities])
+    graphs = retgk.io.from_numpy([random_graph(rng, density) for density in densities])
     settings = {**QUICK, "n_permutations": 999, "random_state": 0}
     assert association_test(graphs, densities, **settings).p_value == 0.001
     assert association_test(graphs, rng.permutation(densities), **settings).p_value > 0.05
@@ -124,7 +120,7 @@ def test_a_test_within_pairs_sees_what_pairs_hide():
     rng = np.random.default_rng(0)
     densities = rng.uniform(0.1, 0.6, 20)
     sides = [
-        retgk.from_numpy([random_graph(rng, density + more, 20) for density in densities])
+        retgk.io.from_numpy([random_graph(rng, density + more, 20) for density in densities])
         for more in (0.0, 0.08)
     ]
     settings = {"n_permutations": 999, "random_state": 0, "confidence": None}
@@ -220,7 +216,7 @@ def connectomes(seed, n, extra):
 
 def test_nodes_that_differ_are_found():
     sides = connectomes(0, 15, 1.0), connectomes(1, 15, 0.0)
-    batches = [retgk.from_numpy(np.round(side, 12), negative="absolute") for side in sides]
+    batches = [retgk.io.from_numpy(np.round(side, 12), negative="absolute") for side in sides]
     found = two_sample_test(*batches, nodes_correspond=True, n_permutations=999, random_state=0)
     table = found.nodes
     assert (table.corrected_p_value[:3] <= 0.01).all()

@@ -13,23 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    InvalidInputError,
+from retgk import GraphBatch, GraphDataset, InvalidInputError, read_graphs
+from retgk.cli.options import source_names
+from retgk.datasets import make_graph_classification, save_tudataset
+from retgk.errors import InputWarning
+from retgk.io import (
     from_networkx,
     from_smiles,
-    make_graph_classification,
-    read_graphs,
-    save_tudataset,
+    graphml,
     write_edge_list,
     write_graphml,
     write_json,
     write_parquet,
 )
-from retgk.cli.options import source_names
-from retgk.errors import InputWarning
-from retgk.io import graphml
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
 from retgk.io.molecules import LeftOutWarning
 from tests.errors import fails

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import GraphBatch, load_tudataset
+from retgk import GraphBatch
+from retgk.datasets import load_tudataset
 from retgk.io.tables import integer_blocks, read_integers
 from retgk.io.tudataset import open_members
 from tests.conftest import DATA_VARIABLE

@@ -8,24 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from retgk import (
-    GraphBatch,
-    Laplacian,
-    PolynomialGraphKernel,
-    GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
-    GraphRegressor,
-    load_model,
-    make_graph_classification,
-    mean_embedding_gram,
-    refined_labels,
-    save_model,
-)
+from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, load_model, save_model
 from retgk._runtime.fields import flatten, unflatten
+from retgk.datasets import make_graph_classification
 from retgk.errors import InputWarning
+from retgk.kernels import Laplacian, PolynomialGraphKernel, RetGKEmbedding, refined_labels
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
+from retgk.search import mean_embedding_gram
 from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.errors import fails
@@ -122,9 +112,7 @@ def test_depth_of_new_graphs(fitted, new, depth):
     """Colours that only new graphs have match among themselves, and nothing else."""
     both = GraphBatch.concatenate([fitted, new])
     expected = naive.refined_gram(both, 5, 3.0, depth)
-    kernel = RetGK(
-        5, depth=depth, structure=KERNEL, tol=0, graph_kernel=PolynomialGraphKernel()
-    )
+    kernel = RetGK(5, depth=depth, structure=KERNEL, tol=0, graph_kernel=PolynomialGraphKernel())
     kernel.fit(fitted)
     n = len(fitted)
     with warnings.catch_warnings():

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from retgk import (
-    GraphDataset,
-    RetGK,
-    GraphRegressor,
-    make_graph_classification,
-)
+from retgk import GraphDataset, GraphRegressor, RetGK
+from retgk.datasets import make_graph_classification
 from tests.errors import fails
 
 

@@ -15,19 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import (
-    GraphBatch,
-    GraphIndex,
-    InvalidInputError,
-    RetGKEmbedding,
-    RetGK,
-    duplicate_groups,
-    from_networkx,
-    pairwise_distances,
-    save_model,
-)
+from retgk import GraphBatch, GraphIndex, InvalidInputError, RetGK, save_model
 from retgk.datasets import make_graph_classification
+from retgk.io import from_networkx
 from retgk.io.molecules import from_smiles
+from retgk.kernels import RetGKEmbedding
+from retgk.search import duplicate_groups, pairwise_distances
 from retgk.search import rows as row_store
 from retgk.search.vectors import CONNECTIVITY, check_neighbour_file, fit_codec, scan, write_graph
 from tests.errors import fails
@@ -262,10 +255,7 @@ BAD: list[tuple[Callable[[GraphIndex], Any], Any]] = [
     (lambda _: GraphIndex().query(OTHERS), "fitted"),
     (lambda _: GraphIndex(storage="int4"), ("storage", "int4")),
     (lambda _: GraphIndex(n_columns=0), ("n_columns", "0")),
-    *(
-        (lambda _, it=it: GraphIndex(it), "RetGKEmbedding")
-        for it in (RetGK(), RetGKEmbedding)
-    ),
+    *((lambda _, it=it: GraphIndex(it), "RetGKEmbedding") for it in (RetGK(), RetGKEmbedding)),
     (lambda _: small().query(OTHERS, rerank=10), "keep_graphs=True"),
     (lambda _: small().query(OTHERS, method="approximate"), 'method="auto"'),
     (lambda _: GraphIndex.load("/nowhere"), "/nowhere"),

@@ -18,13 +18,22 @@ from scipy.sparse import csr_array
 import retgk
 from retgk import (
     GraphBatch,
-    GraphDataset,
-    InvalidInputError,
     GraphClassifier,
-    RetGKEmbedding,
-    RetGK,
+    GraphDataset,
     GraphRegressor,
+    InvalidInputError,
+    RetGK,
     as_batch,
+    load_model,
+    most_similar,
+    read_graphs,
+    save_model,
+    similarity,
+)
+from retgk._runtime.fields import build
+from retgk.errors import InputWarning
+from retgk.graphs.reading import Reading
+from retgk.io import (
     from_dataframe,
     from_edge_lists,
     from_grakel,
@@ -35,21 +44,12 @@ from retgk import (
     from_scipy,
     from_smiles,
     iter_parquet,
-    load_model,
-    mean_embedding_gram,
-    most_similar,
-    pairwise_distances,
-    read_graphs,
-    save_model,
-    similarity,
-    squared_mmd,
     write_json,
     write_parquet,
 )
-from retgk._runtime.fields import build
-from retgk.errors import InputWarning
-from retgk.graphs.reading import Reading
 from retgk.io.convert import batch_like
+from retgk.kernels import RetGKEmbedding
+from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
 from tests.errors import fails
 from tests.example_graphs import node_link
 from tests.programs import assert_fails, invoke, record
@@ -120,15 +120,15 @@ def test_split_keeps_labels_and_attributes_for_both_parts(kind):
 def test_split_compares_parts_with_their_like():
     """A graph and its negative have nothing in common but what labels allow, which is nothing."""
     only = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    products = retgk.mean_embedding_gram(
+    products = retgk.search.mean_embedding_gram(
         from_numpy([only, -only], negative="split"),
-        structure=retgk.Laplacian(1.0),
+        structure=retgk.kernels.Laplacian(1.0),
         n_steps=4,
         tol=0.0,
     )
     empty = from_numpy([only, np.zeros((3, 3))])
-    plain = retgk.mean_embedding_gram(
-        empty, structure=retgk.Laplacian(1.0), n_steps=4, tol=0.0
+    plain = retgk.search.mean_embedding_gram(
+        empty, structure=retgk.kernels.Laplacian(1.0), n_steps=4, tol=0.0
     )
     assert products[0, 0] == pytest.approx((plain[0, 0] + plain[1, 1]) / 4)
     assert products[0, 1] == pytest.approx(2 * plain[0, 1] / 4)
@@ -383,9 +383,7 @@ def from_node_links(graphs: Any, **options: Any) -> GraphBatch:
 
 @pytest.mark.filterwarnings("ignore:'(kind|role)' became")
 def test_categories_that_differ(named: Any) -> None:
-    model = RetGK(**FAST).fit(
-        from_networkx([named] * 2, categorical=["kind", "role"], weight=None)
-    )
+    model = RetGK(**FAST).fit(from_networkx([named] * 2, categorical=["kind", "role"], weight=None))
     values = {"kind": ["a", "b"], "role": ["x", "y"]}
     model.transform(from_networkx(named, categorical=values, weight=None))
     others = [

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, GraphDataset, InvalidInputError, _core, load_tudataset, save_tudataset
+from retgk import GraphBatch, GraphDataset, InvalidInputError, _core
+from retgk.datasets import load_tudataset, save_tudataset
 from retgk.io import tables
 from retgk.io import tables as archive
 from retgk.io import tudataset as edge_files

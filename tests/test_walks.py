@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reproduction.figures import N_STEPS, toy_graph
-from retgk import (
-    GraphBatch,
-    RetGKEmbedding,
-    RetGK,
-    return_probabilities,
-    sample_nodes,
-)
+from retgk import GraphBatch, RetGK, return_probabilities
 from retgk.errors import InputWarning
+from retgk.kernels import RetGKEmbedding, sample_nodes
 from retgk.walks import exact
 from retgk.walks.exact import merge_all_twins
 from retgk.walks.probabilities import Walks
@@ -297,7 +292,7 @@ REAL_SETS = """MUTAG PTC_FM PTC_FR PTC_MM PTC_MR ENZYMES PROTEINS NCI1 BZR COX2 
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", REAL_SETS.split())
 def test_exact_equals_naive_on_real_graphs(name, data_folder):
-    from retgk import load_tudataset
+    from retgk.datasets import load_tudataset
 
     graphs = load_tudataset(name, data_home=data_folder, download=False).graphs
     small = np.flatnonzero(graphs.node_counts <= 1000)

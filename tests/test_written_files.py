@@ -20,17 +20,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from reproduction.__main__ import paper_app
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    InvalidInputError,
-    RetGK,
-    load_tudataset,
-    save_tudataset,
-    write_graphml,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import GraphBatch, GraphDataset, InvalidInputError, RetGK
 from retgk._runtime.files import atomic_folder, atomic_path, read_records, record_writer
 from retgk.cli.command import check_inputs_kept
 from retgk.cli.data import convert, info
@@ -41,7 +31,10 @@ from retgk.cli.matrices import embed, features, kernel, similar
 from retgk.cli.models import explain, explore, fit, predict
 from retgk.cli.options import FileRole
 from retgk.cli.stats import population_test
+from retgk.datasets import load_tudataset, save_tudataset
 from retgk.estimators import gram_file
+from retgk.io import write_graphml, write_parquet
+from retgk.kernels import write_mean_embedding_gram
 from tests.paper_samples import MUTAG, made_up, write
 from tests.programs import (
     DATA,

@@ -8,17 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from retgk import (
+from retgk import GraphClassifier, RetGK, return_probabilities
+from retgk.datasets import make_graph_classification
+from retgk.kernels import (
     Graphlets,
-    GraphClassifier,
     RetGKEmbedding,
-    RetGK,
     ShortestPath,
     SubgraphMatching,
     WeisfeilerLehman,
-    make_graph_classification,
     refined_labels,
-    return_probabilities,
 )
 
 

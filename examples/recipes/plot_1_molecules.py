@@ -23,7 +23,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from retgk import GraphClassifier, from_smiles, plot, scaffold_folds
+from retgk import GraphClassifier, plot
+from retgk.io import from_smiles
+from retgk.model_selection import scaffold_folds
 
 folder = os.environ.get("RETGK_MOLECULES")
 if folder:

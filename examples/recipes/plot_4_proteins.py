@@ -76,7 +76,8 @@ print({name: model.best_params_[name] for name in ("depth", "scale_attributes", 
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from retgk import Gaussian, Laplacian, RetGK
+from retgk import RetGK
+from retgk.kernels import Gaussian, Laplacian
 
 blocks = {"length": (slice(0, 1), Laplacian(0.2)), "water": (slice(1, 2), Gaussian(1e-5))}
 kernel = RetGK(attributes=blocks, random_state=0)

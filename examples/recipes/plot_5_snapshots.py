@@ -16,7 +16,7 @@ that nodes do not correspond; distances of graphs do not need that.
 import numpy as np
 import pandas as pd
 
-from retgk import from_dataframe
+from retgk.io import from_dataframe
 
 rng = np.random.default_rng(0)
 CHANGE = 30
@@ -42,7 +42,7 @@ print(graphs)
 
 import matplotlib.pyplot as plt
 
-from retgk import pairwise_distances
+from retgk.search import pairwise_distances
 
 distances = pairwise_distances(graphs)
 figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
@@ -75,7 +75,8 @@ print("largest contrast on day", days[np.argmax(values)])
 # A date that was chosen by looking at the data needs other data, or a test that accounts for the choice. For a date that was
 # fixed beforehand, such as that of a measure, the test of two populations is right:
 
-from retgk import association_test, two_sample_test
+from retgk import two_sample_test
+from retgk.stats import association_test
 
 result = two_sample_test(graphs[:CHANGE], graphs[CHANGE:], n_permutations=1999, random_state=0)
 print(result)

@@ -18,7 +18,8 @@ arrays alone and the last part is not run.
 import networkx as nx
 import numpy as np
 
-from retgk import as_batch, refined_labels, return_probabilities
+from retgk import as_batch, return_probabilities
+from retgk.kernels import refined_labels
 
 triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
 pair = as_batch([triangles, nx.cycle_graph(6)])
@@ -74,7 +75,7 @@ if find_spec("torch_geometric"):
     from torch_geometric.nn import GINConv, global_mean_pool
     from torch_geometric.transforms import Compose
 
-    from retgk import to_pyg
+    from retgk.io import to_pyg
     from retgk.pyg import AddReturnProbabilities
 
     transform = Compose([AddReturnProbabilities(n_steps=16, self_loop=0)])

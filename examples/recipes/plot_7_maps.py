@@ -13,7 +13,9 @@ scikit-learn has for clusters and maps. Digits as graphs have names that the clu
 import matplotlib.pyplot as plt
 import numpy as np
 
-from retgk import Laplacian, RetGK, load_digit_graphs, plot
+from retgk import RetGK, plot
+from retgk.datasets import load_digit_graphs
+from retgk.kernels import Laplacian
 
 digits = load_digit_graphs()
 chosen = np.flatnonzero(np.isin(digits.targets, [0, 1, 2, 6]))[:160]
@@ -69,7 +71,7 @@ for cluster, axes in enumerate(panels):
 # The graph whose nearest neighbour is farthest away is the oddest. Copies are found apart: they are common in real collections and
 # make scores too good.
 
-from retgk import duplicate_groups
+from retgk.search import duplicate_groups
 
 nearest = np.sort(distances, axis=1)[:, 1]
 print("oddest:", np.argsort(-nearest)[:3], "copies:", duplicate_groups(graphs))
@@ -81,7 +83,7 @@ print("oddest:", np.argsort(-nearest)[:3], "copies:", duplicate_groups(graphs))
 
 from sklearn.cluster import KMeans
 
-from retgk import RetGKEmbedding
+from retgk.kernels import RetGKEmbedding
 
 embedding = RetGKEmbedding(attributes=Laplacian(4.0), random_state=0)
 vectors = embedding.fit_transform(graphs)

@@ -201,7 +201,9 @@ def embed_files(
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import RetGKEmbedding, embed_files, make_graph_classification, write_parquet
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.io import write_parquet
+    >>> from retgk.kernels import RetGKEmbedding, embed_files
     >>> graphs = make_graph_classification(n_graphs=50, random_state=0).graphs
     >>> embedding = RetGKEmbedding(n_components=8, random_state=0).fit(graphs[:10])
     >>> with tempfile.TemporaryDirectory() as folder:

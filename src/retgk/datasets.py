@@ -129,7 +129,7 @@ def load_tudataset(
 
     Examples
     --------
-    >>> from retgk import load_tudataset
+    >>> from retgk.datasets import load_tudataset
     >>> mutag = load_tudataset("MUTAG")  # doctest: +SKIP
     >>> mutag.graphs  # doctest: +SKIP
     GraphBatch(188 graphs, 3,371 nodes, 3,721 edges, 7 labels, 4 edge labels)
@@ -160,7 +160,7 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
     ----------
     dataset : GraphDataset
         What to write. The form has integers only for labels, or tuples of them; for other
-        labels there is :func:`retgk.write_parquet`.
+        labels there is :func:`retgk.io.write_parquet`.
     data_home : path-like, optional
         Folder to put ``NAME.zip`` in, by default the one that :func:`load_tudataset` looks
         in. A file that is there is replaced.
@@ -173,7 +173,8 @@ def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | No
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, GraphDataset, load_tudataset, save_tudataset
+    >>> from retgk import GraphBatch, GraphDataset
+    >>> from retgk.datasets import load_tudataset, save_tudataset
     >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)

@@ -229,7 +229,8 @@ def permutation_distribution(result: PopulationTest, *, ax: "Axes | None" = None
 
     Examples
     --------
-    >>> from retgk import make_graph_classification, two_sample_test
+    >>> from retgk import two_sample_test
+    >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=12, n_classes=2, random_state=0)
     >>> result = two_sample_test(data, n_permutations=99, random_state=0)
     >>> permutation_distribution(result).get_ylabel()

@@ -13,20 +13,13 @@ from pyarrow import parquet
 from scipy import sparse
 from scipy.io import savemat
 
-from retgk import (
-    GraphBatch,
-    GraphDataset,
-    RetGK,
-    save_model,
-    write_graphml,
-    write_json,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import GraphBatch, GraphDataset, RetGK, save_model
 from retgk.estimators import gram_file
+from retgk.io import write_graphml, write_json, write_parquet
 from retgk.io.cache import ReadOptions, store_cached
 from retgk.io.formats import formats
 from retgk.io.tudataset import read_tudataset
+from retgk.kernels import write_mean_embedding_gram
 from retgk.kernels.exact import ExactEngine
 from tests.model_zoo import tiny_model
 

@@ -10,19 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from retgk import (
-    load_model,
-    load_tudataset,
-    read_graphs,
-    refined_labels,
-    return_probabilities,
-    write_mean_embedding_gram,
-    write_parquet,
-)
+from retgk import load_model, read_graphs, return_probabilities
 from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
+from retgk.datasets import load_tudataset
+from retgk.io import write_parquet
 from retgk.io.cache import load_cached
 from retgk.io.formats import formats
+from retgk.kernels import refined_labels, write_mean_embedding_gram
 from tests.fuzz.mutations import (
     BLIND,
     damage_cache,

@@ -472,7 +472,7 @@ class _LateHelp(TyperCommand):
             "{written_folders}": [form.name for form in written if form.writes_folder],
         }
         if "methods" in {parameter.name for parameter in self.params}:
-            from retgk.comparison.methods import DEFAULT_METHODS, METHODS
+            from retgk.model_selection.methods import DEFAULT_METHODS, METHODS
 
             lists["{methods}"] = [f"{name} ({each.about})" for name, each in METHODS.items()]
             lists["{default_methods}"] = DEFAULT_METHODS

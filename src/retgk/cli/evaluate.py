@@ -57,10 +57,10 @@ from retgk.learning.targets import is_regression
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retgk.comparison.runs import ComparisonPlan
-    from retgk.comparison.table import Comparison
     from retgk.graphs.batch import GraphBatch
     from retgk.io.dataset import GraphDataset
+    from retgk.model_selection.runs import ComparisonPlan
+    from retgk.model_selection.table import Comparison
 
 # Models as the options describe them, their scores, and `retgk cv` by either protocol.
 
@@ -483,7 +483,7 @@ class Methods:
 
     @property
     def names(self) -> list[str]:
-        from retgk.comparison.methods import DEFAULT_METHODS
+        from retgk.model_selection.methods import DEFAULT_METHODS
 
         given = self.methods or DEFAULT_METHODS
         names = [name.strip() for text in given for name in text.split(",") if name.strip()]
@@ -528,8 +528,8 @@ def compare(
     table and does not stop the rest.
     """
     check_metric_names(methods.metric)
-    from retgk.comparison.methods import checked_names
-    from retgk.comparison.table import DONE, checked_ending
+    from retgk.model_selection.methods import checked_names
+    from retgk.model_selection.table import DONE, checked_ending
 
     names = checked_names(methods.names)
     splitting.check()
@@ -548,7 +548,7 @@ def compare(
         journal = output[0].with_suffix(_JOURNAL_ENDING)
     if journal is not None:
         note(common, f"journal: {journal}; after a stop, the same command goes on from there")
-    from retgk.comparison.compare import comparison_on_folds, limits_of
+    from retgk.model_selection.compare import comparison_on_folds, limits_of
 
     limits = limits_of(methods.time_limit, methods.memory_limit)
     with cluster.client(common) as client, watch.timing("compare"):
@@ -571,7 +571,7 @@ def _plan(
     methods: Methods,
     splitting: Splitting,
 ) -> ComparisonPlan:
-    from retgk.comparison.runs import new_plan
+    from retgk.model_selection.runs import new_plan
 
     targets = required_targets(collection)
     regression = is_regression(methods.task, targets)
@@ -584,7 +584,7 @@ def _plan(
 
 
 def _print_comparison(table: Comparison) -> None:
-    from retgk.comparison.table import DONE, caption, cells, header
+    from retgk.model_selection.table import DONE, caption, cells, header
 
     print_line(table.name)
     rows: list[list[Any]] = []

@@ -48,7 +48,7 @@ def metric_names(incomplete: str) -> list[str]:
 
 def method_names(incomplete: str) -> list[str]:
     """Names of methods to compare, the last of several with commas."""
-    from retgk.comparison.methods import METHODS
+    from retgk.model_selection.methods import METHODS
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in METHODS if name.startswith(last.lower())]

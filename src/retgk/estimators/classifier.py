@@ -167,7 +167,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
 
     Examples
     --------
-    >>> from retgk import make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=60, random_state=0)
     >>> model = GraphClassifier(random_state=0).fit(data.graphs[:40], data.targets[:40])
     >>> model.predict(data.graphs[40:]).shape

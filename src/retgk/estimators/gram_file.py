@@ -279,7 +279,7 @@ def write_mean_embedding_gram(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from retgk import make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
     >>> with TemporaryDirectory() as folder:
     ...     write_mean_embedding_gram(f"{folder}/gram.npy", graphs).shape

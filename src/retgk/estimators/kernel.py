@@ -32,7 +32,7 @@ from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
 from retgk.kernels.exact_points import AttributeKernel
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
-    GraphKernel,
+    KernelOfMeans,
     check_fitted_graph_kernel,
     check_graph_kernel,
     fit_graph_kernel,
@@ -169,7 +169,7 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from retgk import make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
     >>> kernel = RetGK(random_state=0)
     >>> kernel.fit_transform(graphs).shape
@@ -194,7 +194,7 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     engine_: ExactEngine
     structure_: NodeKernel
     attributes_: list[NodeKernel]
-    graph_kernel_: GraphKernel
+    graph_kernel_: KernelOfMeans
     squared_norms_: Floats
     walks_: Walks
     _products: Floats | None
@@ -208,7 +208,7 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         scale_attributes: ScaleAttributes = "raw",
         depth: int = 0,
         level_weights: Sequence[float] | None = None,
-        graph_kernel: GraphKernel | None = None,
+        graph_kernel: KernelOfMeans | None = None,
         method: Method = "exact",
         n_walks: int = 200,
         self_loop: SelfLoop = "mean",
@@ -405,7 +405,7 @@ def set_fitted_kernel(
     kernel: RetGK,
     engine: ExactEngine,
     walks: Walks,
-    graph_kernel: GraphKernel,
+    graph_kernel: KernelOfMeans,
     intake: GraphIntake,
     products: Floats | None = None,
 ) -> RetGK:
@@ -422,7 +422,7 @@ def set_fitted_kernel(
 
 
 def kernel_of_engine(
-    engine: ExactEngine, walks: Walks, graph_kernel: GraphKernel, intake: GraphIntake
+    engine: ExactEngine, walks: Walks, graph_kernel: KernelOfMeans, intake: GraphIntake
 ) -> RetGK:
     own = shared_parameters(RetGK, engine, walks)
     kernel = RetGK(**own, graph_kernel=graph_kernel)

@@ -80,7 +80,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from retgk import RetGKEmbedding, make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import RetGKEmbedding
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
     >>> with TemporaryDirectory() as folder:
     ...     save_model(RetGKEmbedding(random_state=0).fit(graphs), f"{folder}/model.retgk")
@@ -125,7 +126,8 @@ def load_model(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from retgk import GraphClassifier, make_graph_classification
+    >>> from retgk import GraphClassifier
+    >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=20, random_state=0)
     >>> with TemporaryDirectory() as folder:
     ...     save_model(GraphClassifier(random_state=0).fit(data), f"{folder}/model.retgk")

@@ -27,7 +27,7 @@ from retgk.io.convert import GraphsLike
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import Engine, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.exact import ExactEngine
-from retgk.kernels.graph import GraphKernel, check_fitted_graph_kernel
+from retgk.kernels.graph import KernelOfMeans, check_fitted_graph_kernel
 from retgk.learning.folds import Fold
 from retgk.learning.metrics import Scoring
 from retgk.learning.ridge import LandmarkRidge
@@ -76,7 +76,7 @@ class GraphPredictor(TakesGraphs):
     approximate_: bool
     engine_: ExactEngine | EmbeddedEngine
     walks_: Walks
-    graph_kernel_: GraphKernel
+    graph_kernel_: KernelOfMeans
     solver_: str
     support_: Ints
     dual_coef_: Floats
@@ -170,7 +170,8 @@ class GraphPredictor(TakesGraphs):
 
         Examples
         --------
-        >>> from retgk import GraphRegressor, make_graph_classification
+        >>> from retgk import GraphRegressor
+        >>> from retgk.datasets import make_graph_classification
         >>> data = make_graph_classification(n_graphs=40, random_state=0)
         >>> sizes = data.graphs.node_counts
         >>> model = GraphRegressor(random_state=0).fit(data.graphs[:30], sizes[:30])

@@ -49,7 +49,7 @@ def mean_embedding_gram(X: GraphsLike, Y: GraphsLike | None = None, **options: A
 
     Examples
     --------
-    >>> from retgk import Laplacian
+    >>> from retgk.kernels import Laplacian
     >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.array([[0, 1.0], [1, 0]])
     >>> mean_embedding_gram([triangle, edge], n_steps=1, structure=Laplacian(1.0)).round(3)
     array([[1.   , 0.846],
@@ -79,7 +79,7 @@ def squared_mmd(X: GraphsLike, Y: GraphsLike | None = None, **options: Any) -> F
 
     Examples
     --------
-    >>> from retgk import Laplacian
+    >>> from retgk.kernels import Laplacian
     >>> triangle, edge = np.ones((3, 3)) - np.eye(3), np.array([[0, 1.0], [1, 0]])
     >>> squared_mmd([triangle, edge], n_steps=1, structure=Laplacian(1.0)).round(3)
     array([[0.   , 0.307],
@@ -284,8 +284,7 @@ def _one(graph: GraphsLike, name: str, like: Reading | None = None) -> GraphBatc
     batch = batch_like(graph, like, "others")
     if len(batch) != 1:
         raise InvalidInputError(
-            f"{name} must be one graph, got {len(batch)}; use pairwise_distances or RetGK "
-            "for many"
+            f"{name} must be one graph, got {len(batch)}; use pairwise_distances or RetGK for many"
         )
     return batch
 

@@ -59,7 +59,8 @@ class CollectionPage:
 
     Examples
     --------
-    >>> from retgk import explore, make_graph_classification
+    >>> from retgk import explore
+    >>> from retgk.datasets import make_graph_classification
     >>> page = explore(make_graph_classification(n_graphs=6, random_state=0))
     >>> page.text.startswith("<!DOCTYPE html>")
     True
@@ -336,7 +337,8 @@ def explore(
 
     Examples
     --------
-    >>> from retgk import explore, make_graph_classification
+    >>> from retgk import explore
+    >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=20, random_state=0)
     >>> explore(data, projection="pca")
     CollectionPage(20 graphs, 20 drawn)

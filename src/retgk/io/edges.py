@@ -54,7 +54,8 @@ def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph"
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, write_edge_list
+    >>> from retgk import GraphBatch
+    >>> from retgk.io import write_edge_list
     >>> path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_edge_list(path, folder)[0].read_text()

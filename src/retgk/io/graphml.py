@@ -54,7 +54,8 @@ def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") 
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, write_graphml
+    >>> from retgk import GraphBatch
+    >>> from retgk.io import write_graphml
     >>> edges = GraphBatch.from_edges([2, 2], [[0, 1], [2, 3]], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in write_graphml(edges, folder)]

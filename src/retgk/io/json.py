@@ -123,7 +123,8 @@ def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, write_json
+    >>> from retgk import GraphBatch
+    >>> from retgk.io import write_json
     >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_json(edge, f"{folder}/edge.jsonl").read_text()

@@ -351,7 +351,7 @@ def iter_smiles(
 
     Examples
     --------
-    >>> from retgk import RetGKEmbedding
+    >>> from retgk.kernels import RetGKEmbedding
     >>> embedding = RetGKEmbedding(n_components=5, random_state=0).fit(["CCO", "CN"])
     >>> [vectors.shape for vectors in embedding.transform(iter_smiles(["CC", "CCN"]))]
     [(2, 5)]

@@ -710,7 +710,7 @@ def iterable_graphs(graphs: Any) -> Any:
             names = ", ".join(map(repr, graphs.columns[:_MOST_NAMES]))
             raise InvalidInputError(
                 f"the table has {len(graphs.columns)} columns ({names}); give one column, such as "
-                "df['smiles']; retgk.from_dataframe reads tables of edges and nodes"
+                "df['smiles']; retgk.io.from_dataframe reads tables of edges and nodes"
             )
         return graphs.iloc[:, 0]
     if isinstance(graphs, np.ndarray) and graphs.dtype.kind in "OUT" and graphs.shape[1:] == (1,):

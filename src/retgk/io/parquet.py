@@ -75,7 +75,8 @@ def write_parquet(
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import GraphBatch, read_graphs, write_parquet
+    >>> from retgk import GraphBatch, read_graphs
+    >>> from retgk.io import write_parquet
     >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     read_graphs(write_parquet(edge, f"{folder}/edge.parquet")).graphs == edge
@@ -141,7 +142,8 @@ def iter_parquet(
     Examples
     --------
     >>> import tempfile
-    >>> from retgk import iter_parquet, make_graph_classification, write_parquet
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.io import iter_parquet, write_parquet
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_parquet(make_graph_classification(50), f"{folder}/graphs.parquet")
     ...     [len(part) for part in iter_parquet(path, batch_size=20)]

@@ -1,1 +1,12 @@
-"""Kernels of nodes and of graphs: RetGK, exact and embedded, and kernels of other authors."""
+"""
+Kernels between graphs and between nodes.
+
+`RetGK`, and of other authors `WeisfeilerLehman`, `ShortestPath`, ...; ``a + b``, ``a * b``,
+``0.5 * a``, ``a.normalized()`` and `mean_of` combine them, `Precomputed` takes values,
+`KernelOfMeans` is the base of your own. `Laplacian`, ... compare nodes. `RetGKEmbedding` and
+`Vectors` give vectors of graphs.
+"""
+
+from retgk._namespaces import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

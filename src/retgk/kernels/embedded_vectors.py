@@ -17,7 +17,7 @@ from retgk.graphs.flat import gather_runs, offsets
 from retgk.kernels.embedded_fourier import FourierMap
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
-    GraphKernel,
+    KernelOfMeans,
     typical_squared_mmd,
 )
 
@@ -241,7 +241,7 @@ TILE = 256
 
 
 def embedding_gram(
-    x: Any, y: Any = None, *, kernel: GraphKernel | None = None, n_jobs: int | None = None
+    x: Any, y: Any = None, *, kernel: KernelOfMeans | None = None, n_jobs: int | None = None
 ) -> Floats:
     """
     Kernel matrix of embedded graphs.
@@ -265,7 +265,7 @@ def embedding_gram(
 
     Examples
     --------
-    >>> from retgk import PolynomialGraphKernel
+    >>> from retgk.kernels import PolynomialGraphKernel
     >>> embedding_gram(np.array([[1.0, 2.0]]), kernel=PolynomialGraphKernel(c=1, d=2))
     array([[36.]])
     """
@@ -353,7 +353,9 @@ def _tiles(shape: tuple[int, int], symmetric: bool) -> list[tuple[int, int]]:
     return [(i, j) for i in rows for j in columns if j <= i or not symmetric]
 
 
-def _replace(matrix: Floats, kernel: GraphKernel | None, norms: Floats, n_jobs: int | None) -> None:
+def _replace(
+    matrix: Floats, kernel: KernelOfMeans | None, norms: Floats, n_jobs: int | None
+) -> None:
     """Write values, or leave the products, a tile at a time; those above the diagonal too."""
 
     def fill(i: int, j: int) -> None:
@@ -372,7 +374,7 @@ def _replace(matrix: Floats, kernel: GraphKernel | None, norms: Floats, n_jobs: 
 
 
 def _replace_rows(
-    matrix: Floats, kernel: GraphKernel, norms_x: Floats, norms_y: Floats, n_jobs: int | None
+    matrix: Floats, kernel: KernelOfMeans, norms_x: Floats, norms_y: Floats, n_jobs: int | None
 ) -> None:
     def fill(i: int) -> None:
         matrix[_tile(i)] = kernel(matrix[_tile(i)], norms_x[_tile(i)], norms_y)

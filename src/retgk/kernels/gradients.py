@@ -20,7 +20,7 @@ import numpy as np
 from retgk import _core
 from retgk._runtime.parallel import run_tasks
 from retgk.array_types import Floats
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, PolynomialGraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans, PolynomialGraphKernel
 
 _POINT = 1e-10  # squared length of lines, as a share of those of their ends, that is rounding
 _RULE = np.polynomial.legendre.leggauss(12)  # for whole lines
@@ -42,11 +42,11 @@ class LineEnds(NamedTuple):
     def mean_norm(self) -> float:
         return float(self.mean_products.mean())
 
-    def mean_values(self, kernel: GraphKernel) -> Floats:
+    def mean_values(self, kernel: KernelOfMeans) -> Floats:
         norm = np.array([self.mean_norm])
         return np.asarray(kernel(self.mean_products[None], norm, self.fitted_norms)[0])
 
-    def values(self, kernel: GraphKernel) -> Floats:
+    def values(self, kernel: KernelOfMeans) -> Floats:
         return kernel(self.products, self.norms, self.fitted_norms)
 
 
@@ -58,7 +58,7 @@ class LineGradients(NamedTuple):
 
 
 def line_gradients(
-    kernel: GraphKernel,
+    kernel: KernelOfMeans,
     ends: LineEnds,
     coefficients: Floats,
     rises: Floats,

@@ -135,12 +135,12 @@ class ExponentialGraphKernel:
         return values
 
 
-GraphKernel = PolynomialGraphKernel | ExponentialGraphKernel
+KernelOfMeans = PolynomialGraphKernel | ExponentialGraphKernel
 
 
 def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
     rule = "an ExponentialGraphKernel, a PolynomialGraphKernel or None"
-    check_kernel_class(graph_kernel, "graph_kernel", get_args(GraphKernel), rule)
+    check_kernel_class(graph_kernel, "graph_kernel", get_args(KernelOfMeans), rule)
     if n_graphs == 1 and getattr(graph_kernel, "gamma", None) == "median":
         raise InvalidInputError(
             "there is one graph (n_samples=1), whose distances have no median; give more graphs, "
@@ -150,8 +150,8 @@ def check_graph_kernel(graph_kernel: object, n_graphs: int) -> None:
 
 
 def fit_graph_kernel(
-    graph_kernel: GraphKernel, products: Floats, n_jobs: int | None = None
-) -> GraphKernel:
+    graph_kernel: KernelOfMeans, products: Floats, n_jobs: int | None = None
+) -> KernelOfMeans:
     """Replace a rule for gamma by the number that the inner products of some graphs give."""
     if isinstance(graph_kernel, ExponentialGraphKernel) and graph_kernel.gamma == "median":
         return graph_kernel.fitted(typical_squared_mmd(products, n_jobs))
@@ -278,6 +278,6 @@ def _collected(
     return sum(count for count, _ in found), np.concatenate([values for _, values in found])
 
 
-def check_fitted_graph_kernel(kernel: GraphKernel) -> None:
+def check_fitted_graph_kernel(kernel: KernelOfMeans) -> None:
     if isinstance(getattr(kernel, "gamma", 1.0), str):
         raise InvalidInputError(f"{kernel} has no number for gamma")

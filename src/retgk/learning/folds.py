@@ -329,7 +329,7 @@ def scaffold_folds(
 
     Examples
     --------
-    >>> from retgk import scaffold_folds
+    >>> from retgk.model_selection import scaffold_folds
     >>> molecules = ["CCO", "Cc1ccccc1", "CCN", "Oc1ccccc1", "C1CCNCC1"]
     >>> [test.tolist() for _, test in scaffold_folds(molecules, 3)]
     [[0, 2], [1, 3], [4]]

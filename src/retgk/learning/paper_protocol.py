@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from retgk._runtime.parallel import n_threads
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph import GraphKernel, fit_graph_kernel
+from retgk.kernels.graph import KernelOfMeans, fit_graph_kernel
 
 PAPER_PENALTIES = (1, 10, 100, 1000)
 """Values of C that the authors' protocol chooses from."""
@@ -65,7 +65,7 @@ class Outcome:
         }
 
 
-def kernel_matrix(products: Floats, kernel: GraphKernel) -> Floats:
+def kernel_matrix(products: Floats, kernel: KernelOfMeans) -> Floats:
     products = np.asarray(products)
     norms = products.diagonal().copy()
     return fit_graph_kernel(kernel, products)(products, norms, norms)
@@ -92,7 +92,7 @@ def paper_folds(n_graphs: int, seed: int, n_folds: int = 10) -> list[PaperFold]:
 def paper_outcome(
     products: Floats,
     targets: Targets,
-    kernel: GraphKernel,
+    kernel: KernelOfMeans,
     seed: int,
     settings: Rules,
     n_jobs: int | None = None,

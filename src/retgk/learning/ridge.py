@@ -16,7 +16,7 @@ import numpy as np
 
 from retgk._runtime.parallel import progress_bar, run_tasks, single_threaded_blas
 from retgk.array_types import Floats, Ints
-from retgk.kernels.graph import GraphKernel
+from retgk.kernels.graph import KernelOfMeans
 from retgk.learning.folds import Fold
 from retgk.learning.svm import GraphProducts, Machine
 
@@ -44,7 +44,7 @@ class LandmarkRidge:
         self.targets = targets
         self.weights = weights
 
-    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
+    def train(self, products: GraphProducts, kernel: KernelOfMeans, penalty: float) -> Machine:
         with single_threaded_blas():
             source = _Features(products, kernel, _basis(products, kernel))
             moments = self._moments(source, np.arange(len(products.norms)))
@@ -55,7 +55,7 @@ class LandmarkRidge:
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[GraphKernel],
+        kernels: Sequence[KernelOfMeans],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,
@@ -124,7 +124,7 @@ def _parts_of(folds: Sequence[Fold], n_graphs: int) -> tuple[list[Ints], list[In
     return parts, [np.flatnonzero(used) for used in patterns.T]
 
 
-def _basis(products: GraphProducts, kernel: GraphKernel) -> Floats:
+def _basis(products: GraphProducts, kernel: KernelOfMeans) -> Floats:
     """Matrix that makes explicit features from kernel values with the landmarks."""
     from scipy.linalg import eigh
 
@@ -137,7 +137,7 @@ def _basis(products: GraphProducts, kernel: GraphKernel) -> Floats:
 @dataclass(frozen=True, eq=False)
 class _Features:
     products: GraphProducts
-    kernel: GraphKernel
+    kernel: KernelOfMeans
     basis: Floats
 
     def kernel_rows(self, graphs: Ints) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from retgk._runtime.parameters import PREDICTORS, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel
+from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans
 from retgk.learning.folds import Fold, FoldMaker, inner_folds
 from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial
 from retgk.learning.ridge import LandmarkRidge
@@ -84,7 +84,7 @@ def node_candidates(
 
 def graph_kernel_candidates(
     parameters: Mapping[str, Any],
-) -> list[tuple[dict[str, Any], GraphKernel]]:
+) -> list[tuple[dict[str, Any], KernelOfMeans]]:
     return [
         ({"p": p, "scale": scale}, ExponentialGraphKernel(p=p, scale=scale))
         for p in candidates_of(parameters["p"], "p")
@@ -105,7 +105,7 @@ class Choice(NamedTuple):
     kernel: Any
     """Fitted; it keeps the graphs of the columns of the products."""
     products: GraphProducts
-    graph_kernel: GraphKernel
+    graph_kernel: KernelOfMeans
     params: dict[str, Any]
     place: int
     """Among all candidates."""
@@ -120,7 +120,7 @@ class Selection:
     """The choice of a kernel, a graph kernel on top of it and C, by the mean score over folds."""
 
     solver: Solver
-    graph_kernels: Sequence[tuple[dict[str, Any], GraphKernel]]
+    graph_kernels: Sequence[tuple[dict[str, Any], KernelOfMeans]]
     """With their parameters; bandwidths are found on all training graphs."""
     penalties: Sequence[float]
     folds: Sequence[Fold]
@@ -233,7 +233,7 @@ class OneForEach:
         self.name = solvers[0].name
         self.n_machines = len(solvers)
 
-    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
+    def train(self, products: GraphProducts, kernel: KernelOfMeans, penalty: float) -> Machine:
         found = [solver.train(products, kernel, penalty) for solver in self.solvers]
         support = np.unique(np.concatenate([machine.support for machine in found]))
         dual_coef = np.zeros((len(found), len(support)))
@@ -244,7 +244,7 @@ class OneForEach:
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[GraphKernel],
+        kernels: Sequence[KernelOfMeans],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,

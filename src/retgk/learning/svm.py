@@ -13,7 +13,7 @@ from retgk import _core
 from retgk._runtime.parallel import run_tasks, single_threaded_blas
 from retgk.array_types import Flags, Floats, Ints
 from retgk.kernels.engine import Engine, NodeFeatures
-from retgk.kernels.graph import ExponentialGraphKernel, GraphKernel, typical_squared_mmd
+from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans, typical_squared_mmd
 from retgk.learning.folds import Fold
 
 _BLOCK_VALUES = 1 << 15
@@ -28,7 +28,7 @@ class GraphProducts:
     columns: Ints  # (n_columns,): the graphs H; all graphs in order, or landmarks
     weights: Floats | None = None  # (n,)
 
-    def fit_kernels(self, kernels: Sequence[GraphKernel]) -> list[GraphKernel]:
+    def fit_kernels(self, kernels: Sequence[KernelOfMeans]) -> list[KernelOfMeans]:
         """Give the kernels bandwidths, from the median distance between graphs of the columns."""
         if all(getattr(kernel, "gamma", None) != "median" for kernel in kernels):
             return list(kernels)
@@ -42,7 +42,7 @@ class GraphProducts:
             for own in kernels
         ]
 
-    def kernel(self, graph_kernel: GraphKernel, rows: Ints, columns: Ints) -> Floats:
+    def kernel(self, graph_kernel: KernelOfMeans, rows: Ints, columns: Ints) -> Floats:
         """Kernel values of some graphs with some of the columns, in memory of their own."""
         values = np.empty((len(rows), len(columns)))
         norms = self.norms[self.columns[columns]]
@@ -91,12 +91,12 @@ class Solver(Protocol):
 
     name: str
 
-    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine: ...
+    def train(self, products: GraphProducts, kernel: KernelOfMeans, penalty: float) -> Machine: ...
 
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[GraphKernel],
+        kernels: Sequence[KernelOfMeans],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,
@@ -118,7 +118,7 @@ _TOL = 1e-3  # LIBSVM's
 class _SharedGram:
     """Kernel matrix of all graphs, made by the first fold that needs it, dropped by the last."""
 
-    def __init__(self, products: GraphProducts, kernel: GraphKernel, n_folds: int) -> None:
+    def __init__(self, products: GraphProducts, kernel: KernelOfMeans, n_folds: int) -> None:
         self.products, self.kernel, self.n_left = products, kernel, n_folds
         self.gram: Floats | None = None
         self.lock = Lock()
@@ -148,7 +148,7 @@ class SupportVectors:
         self.weights = weights
         self._has_warned, self._lock = False, Lock()
 
-    def train(self, products: GraphProducts, kernel: GraphKernel, penalty: float) -> Machine:
+    def train(self, products: GraphProducts, kernel: KernelOfMeans, penalty: float) -> Machine:
         from sklearn.svm import SVC
 
         if (self.codes == self.codes[0]).all():  # a label that all training graphs have, or none
@@ -170,7 +170,7 @@ class SupportVectors:
     def out_of_fold(
         self,
         products: GraphProducts,
-        kernels: Sequence[GraphKernel],
+        kernels: Sequence[KernelOfMeans],
         folds: Sequence[Fold],
         penalties: Sequence[float],
         n_jobs: int | None,

@@ -70,7 +70,8 @@ def duplicate_groups(
 
     Examples
     --------
-    >>> from retgk import duplicate_groups, from_smiles
+    >>> from retgk.io import from_smiles
+    >>> from retgk.search import duplicate_groups
     >>> duplicate_groups(from_smiles(["CCO", "CCN", "OCC"]))
     [DuplicateGroup(indices=array([0, 2]), verified=True)]
     """

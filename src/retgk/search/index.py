@@ -187,7 +187,8 @@ class GraphIndex:
 
     Examples
     --------
-    >>> from retgk import GraphIndex, make_graph_classification
+    >>> from retgk import GraphIndex
+    >>> from retgk.datasets import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=50, random_state=0).graphs
     >>> index = GraphIndex(random_state=0).fit(graphs, ids=[f"g{i}" for i in range(50)])
     >>> found = index.query(graphs[7], k=3)

@@ -321,7 +321,8 @@ def k_sample_test(
 
     Examples
     --------
-    >>> from retgk import k_sample_test, make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.stats import k_sample_test
     >>> data = make_graph_classification(n_graphs=30, n_classes=3, random_state=0)
     >>> k_sample_test(data.graphs, by=data.targets, n_permutations=999, random_state=0).kind
     'k-sample'
@@ -382,7 +383,7 @@ def association_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from retgk import association_test
+    >>> from retgk.stats import association_test
     >>> cycles = [np.roll(np.eye(n), 1, 1) + np.roll(np.eye(n), -1, 1) for n in range(4, 16)]
     >>> association_test(cycles, range(4, 16), n_permutations=999, random_state=0).p_value
     0.001

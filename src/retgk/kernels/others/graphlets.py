@@ -191,7 +191,8 @@ class Graphlets(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import Graphlets, make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import Graphlets
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
     >>> kernel = Graphlets()
     >>> kernel.fit_transform(graphs[:4]).shape

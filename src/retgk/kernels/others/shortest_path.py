@@ -278,7 +278,8 @@ class ShortestPath(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import ShortestPath, make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import ShortestPath
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
     >>> kernel = ShortestPath()
     >>> kernel.fit_transform(graphs[:4]).shape

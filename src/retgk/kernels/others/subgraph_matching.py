@@ -523,7 +523,8 @@ class SubgraphMatching(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import Bridge, SubgraphMatching, make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import Bridge, SubgraphMatching
     >>> graphs = make_graph_classification(n_graphs=6, n_attributes=1, random_state=0).graphs
     >>> kernel = SubgraphMatching(k=4)
     >>> kernel.fit_transform(graphs[:4]).shape

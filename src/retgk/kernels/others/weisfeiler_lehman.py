@@ -59,7 +59,8 @@ class WeisfeilerLehman(PeerKernel):
 
     Examples
     --------
-    >>> from retgk import WeisfeilerLehman, make_graph_classification
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import WeisfeilerLehman
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
     >>> kernel = WeisfeilerLehman(n_iter=3)
     >>> kernel.fit_transform(graphs[:4]).shape

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from retgk._runtime.files import Record, atomic_path
 from retgk._runtime.html_page import html_page
 from retgk.array_types import Floats
-from retgk.comparison.runs import ComparisonPlan, Place
 from retgk.errors import InvalidInputError
 from retgk.learning.metrics import Metric
 from retgk.learning.selection import fold_mean
+from retgk.model_selection.runs import ComparisonPlan, Place
 from retgk.plot import MANY_COLOURS, axes_or_new, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class Comparison:
 
     Examples
     --------
-    >>> from retgk import compare, make_graph_classification
+    >>> from retgk import compare
+    >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=30, random_state=0)
     >>> table = compare(data, methods=["majority"], folds=3)
     >>> table.to_csv().splitlines()[0][:29]

@@ -11,14 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from retgk._runtime.cluster import check_client
 from retgk._runtime.parallel import n_threads
 from retgk._runtime.processes import ProcessLimits, physical_megabytes
-from retgk.comparison.methods import (
-    DEFAULT_METHODS,
-    check_can_resume,
-    estimator_key,
-    new_estimators,
-)
-from retgk.comparison.runs import ComparisonPlan, fold_journal, new_plan, run_methods
-from retgk.comparison.table import Comparison, comparison_of
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.io.convert import GraphsLike
 from retgk.io.dataset import GraphDataset
@@ -33,6 +25,14 @@ from retgk.learning.folds import (
 )
 from retgk.learning.metrics import check_metric_names
 from retgk.learning.targets import TaskKind, is_regression, training_set
+from retgk.model_selection.methods import (
+    DEFAULT_METHODS,
+    check_can_resume,
+    estimator_key,
+    new_estimators,
+)
+from retgk.model_selection.runs import ComparisonPlan, fold_journal, new_plan, run_methods
+from retgk.model_selection.table import Comparison, comparison_of
 
 Folds = int | Sequence[tuple[ArrayLike, ArrayLike]]
 
@@ -121,7 +121,8 @@ def compare(
 
     Examples
     --------
-    >>> from retgk import compare, make_graph_classification
+    >>> from retgk import compare
+    >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=30, random_state=0)
     >>> table = compare(data, methods=["size", "majority"], folds=3)
     >>> [row["method"] for row in table.rows], table.rows[0]["p_value"]

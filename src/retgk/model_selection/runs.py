@@ -33,7 +33,6 @@ from retgk._runtime.processes import (
     run_to_end,
     time_limit,
 )
-from retgk.comparison.methods import estimator_key
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, graphs_digest
 from retgk.learning.folds import OuterFold
@@ -44,6 +43,7 @@ from retgk.learning.metrics import (
     fold_answer,
     metrics_of,
 )
+from retgk.model_selection.methods import estimator_key
 
 # What is compared on what: graphs, targets and folds, the same for all methods.
 
@@ -249,7 +249,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-PROGRAM = (sys.executable, "-P", "-m", "retgk.comparison.runs")
+PROGRAM = (sys.executable, "-P", "-m", "retgk.model_selection.runs")
 """
 Command of the process, which gets its order and its memory as two more arguments.
 
@@ -396,10 +396,10 @@ def _pickled(estimator: Any) -> bytes:
     return bytes(dumps(estimator))
 
 
-# Some folds of one method: ``python -m retgk.comparison.runs ORDER MEGABYTES``.
+# Some folds of one method: ``python -m retgk.model_selection.runs ORDER MEGABYTES``.
 #
 # A process of its own, so that it can be stopped and its memory measured. ORDER is a file that
-# `retgk.comparison.runs` has just written for this process, in a folder that is the user's
+# `retgk.model_selection.runs` has just written for this process, in a folder that is the user's
 # alone. Each line of the output is JSON: what became of a fold.
 
 _LONGEST_MESSAGE = 300

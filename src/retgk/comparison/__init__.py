@@ -1,1 +1,0 @@
-"""Methods side by side on one collection: the same folds, processes with limits, one table."""

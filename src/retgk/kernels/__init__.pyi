@@ -1,0 +1,36 @@
+"""Public names of retgk.kernels: the one list of them."""
+
+from retgk.cluster import embed_files as embed_files
+from retgk.estimators.embedding import RetGKEmbedding as RetGKEmbedding
+from retgk.estimators.embedding import Vectors as Vectors
+from retgk.estimators.gram_file import write_mean_embedding_gram as write_mean_embedding_gram
+from retgk.estimators.kernel import RetGK as RetGK
+from retgk.kernels.embedded_vectors import embedding_gram as embedding_gram
+from retgk.kernels.graph import ExponentialGraphKernel as ExponentialGraphKernel
+from retgk.kernels.graph import PolynomialGraphKernel as PolynomialGraphKernel
+from retgk.kernels.kernel import GraphKernel as GraphKernel
+from retgk.kernels.kernel import Normalized as Normalized
+from retgk.kernels.kernel import Precomputed as Precomputed
+from retgk.kernels.kernel import Product as Product
+from retgk.kernels.kernel import Scaled as Scaled
+from retgk.kernels.kernel import Sum as Sum
+from retgk.kernels.kernel import mean_of as mean_of
+from retgk.kernels.node import Bridge as Bridge
+from retgk.kernels.node import Delta as Delta
+from retgk.kernels.node import Gaussian as Gaussian
+from retgk.kernels.node import Laplacian as Laplacian
+from retgk.kernels.node import NodeKernel as NodeKernel
+from retgk.kernels.node import Polynomial as Polynomial
+from retgk.kernels.others.deep_graph import DeepGraph as DeepGraph
+from retgk.kernels.others.graph_invariant import GraphInvariant as GraphInvariant
+from retgk.kernels.others.graphlets import Graphlets as Graphlets
+from retgk.kernels.others.graphlets import graphlet_counts as graphlet_counts
+from retgk.kernels.others.hash_graph import HashGraph as HashGraph
+from retgk.kernels.others.shortest_path import ShortestPath as ShortestPath
+from retgk.kernels.others.subgraph_matching import SubgraphMatching as SubgraphMatching
+from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehman as WeisfeilerLehman
+from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehmanOA as WeisfeilerLehmanOA
+from retgk.kernels.refinement import refined_labels as refined_labels
+from retgk.walks.probabilities import Walks as Walks
+from retgk.walks.probabilities import return_probabilities as return_probabilities
+from retgk.walks.probabilities import sample_nodes as sample_nodes
