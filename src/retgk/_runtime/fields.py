@@ -51,12 +51,18 @@ _MAX_TEXT_BYTES = 1 << 26
 
 
 def stored(known: _Class) -> _Class:
-    _STORED[known.__name__] = known
+    _STORED[stored_name(known)] = known
     return known
 
 
+def stored_name(known: type) -> str:
+    """Name of a class in files; classes of users have that of their module before it."""
+    is_own = known.__module__.partition(".")[0] == "retgk"
+    return known.__name__ if is_own else f"{known.__module__}:{known.__qualname__}"
+
+
 def is_stored(known: type) -> bool:
-    return _STORED.get(known.__name__) is known
+    return _STORED.get(stored_name(known)) is known
 
 
 def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
@@ -73,8 +79,11 @@ def flatten(value: Any, name: str, arrays: Arrays | None = None) -> Any:
     if is_stored(type(value)):
         value = value.for_saving() if hasattr(value, "for_saving") else value
         known: Any = type(value)
-        own = {field: getattr(value, field) for field in _fields(known)}
-        return {"class": type(value).__name__} | flatten_fields(own, name, arrays)
+        fitted = getattr(known, "fitted_fields", ())
+        is_whole = not fitted or hasattr(value, fitted[0])
+        names = _fields(known) if is_whole else stored_fields(known, fitted=False)
+        own = {field: getattr(value, field) for field in names}
+        return {"class": stored_name(known)} | flatten_fields(own, name, arrays)
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUO":
         return _flat_array(value, name, arrays)
     for is_known, kind, parts in _CONTAINERS:
@@ -121,6 +130,9 @@ def unflatten(value: Any, arrays: Arrays | None = None) -> Any:
 def build(known: type, values: Mapping[str, Any], unchecked: Collection[str] = ()) -> Any:
     """Make an object of its fields, which must be of the types that the class declares."""
     names = _fields(known)
+    fitted = getattr(known, "fitted_fields", ())
+    if fitted and not values.keys() & set(fitted):  # it was not fitted
+        names = stored_fields(known, fitted=False)
     if values.keys() != set(names):
         odd = min(values.keys() ^ set(names))
         raise InvalidInputError(f"{known.__name__} lacks the field {odd!r}, or should not have it")
@@ -133,7 +145,7 @@ def build(known: type, values: Mapping[str, Any], unchecked: Collection[str] = (
     for name in names:
         if name not in taken:
             object.__setattr__(made, name, values[name])
-    if hasattr(made, "after_loading"):
+    if hasattr(made, "after_loading") and len(names) == len(_fields(known)):
         made.after_loading()
     return made
 
@@ -253,12 +265,21 @@ def _hints(known: type) -> dict[str, Any]:
 
 
 def _made(name: Any, values: dict[str, Any]) -> Any:
+    return build(stored_class(name), values)
+
+
+def stored_class(name: Any) -> type:
+    """Class of a name in a file, among those that are registered."""
     known = _STORED.get(name) if isinstance(name, str) else None
     if known is None:
-        raise InvalidInputError(
-            f"there is no class {name!r:.80}; if a newer retgk wrote the file, upgrade retgk"
+        module, _, own = str(name).partition(":")
+        advice = (
+            f"it is a class of yours: load_model(path, trust=[{module!r}]) imports its module"
+            if own
+            else "if a newer retgk wrote the file, upgrade retgk"
         )
-    return build(known, values)
+        raise InvalidInputError(f"there is no class {name!r:.80}; {advice}")
+    return known
 
 
 def _shown(value: Any) -> str:

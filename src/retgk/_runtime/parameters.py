@@ -85,6 +85,17 @@ class Each(NamedTuple):
         return isinstance(value, tuple | list) and all(map(self.item.holds, value))
 
 
+class Mapped(NamedTuple):
+    """A dictionary."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value is one."""
+        return isinstance(value, Mapping)
+
+    def __str__(self) -> str:
+        return "a dictionary of values by name"
+
+
 Constraints = dict[str, tuple[Constraint, ...]]
 
 WEIGHT_RANGE = (1e-150, 1e150)
@@ -134,12 +145,9 @@ VECTORS: Constraints = {
     "batch_size": (NONE, Whole(1)),
 }
 PREDICTORS: Constraints = {
-    **EVERYWHERE,
-    **TOL,
-    "approximate": (OneOf(("auto", True, False)),),
-    "n_steps": several(WALKS["n_steps"][0]),
-    "depth": (NONE, *several(DEPTH["depth"][0])),
+    "n_jobs": EVERYWHERE["n_jobs"],
     "C": several(Number("()", 0)),
+    "candidates": (OneOf(("auto", None)), Mapped()),
     "n_landmarks": (NONE, Whole(1)),
     "verbose": (Whole(0), FLAG),
 }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from retgk._runtime.files import atomic_folder, data_home_folder
+from retgk._runtime.files import data_home_folder
 from retgk.cli.command import Stopwatch, command, note, print_pairs, print_record, print_table
 from retgk.cli.inputs import read_collection, required_targets
 from retgk.cli.options import (
@@ -23,11 +22,9 @@ from retgk.cli.options import (
 )
 from retgk.cli.outputs import check_new_file
 from retgk.datasets import SUBJECT_OF, TUDATASETS
-from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from retgk.io.dataset import GraphDataset
-    from retgk.io.formats import Format
 
 # retgk info
 
@@ -173,59 +170,23 @@ def convert(
     Targets, labels, attributes and weights are kept; where a form has no room for what the graphs
     have, that is an error.
     """
-    form = _format_to_write(output, to)
+    from retgk.io.read import format_to_write, write_graphs
+
+    form = format_to_write(output, to)
+    check_new_file(output)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)
     with watch.timing("write"):
-        _write(collection, form, output)
+        required_targets(
+            collection
+        ) if form.writes_folder and collection.targets is not None else None
+        write_graphs(collection, output, format=form.name)
     if common.json:
         record = {"output": str(output), "format": form.name, "graphs": len(collection)}
         print_record({**record, "seconds": watch.seconds})
     else:
         note(common, f"wrote {output}: {len(collection):,} graphs as {form.name}")
-
-
-def _format_to_write(output: Path, name: str | None) -> Format:
-    from retgk.io.formats import formats
-
-    written = [form for form in formats().values() if form.write is not None]
-    in_files = [form for form in written if not form.writes_folder]
-    endings = ", ".join(ending for form in in_files for ending in form.endings)
-    folders = " or --to ".join(form.name for form in written if form.writes_folder)
-    if name is None:
-        form = next((form for form in in_files if form.is_named(output)), None)
-        if form is None:
-            raise InvalidInputError(
-                f"cannot tell from {str(output)!r} what to write; end the name in one of "
-                f"{endings}, or give --to {folders}, which make a folder of that name"
-            )
-    else:
-        form = formats()[name]
-        if form not in written:
-            names = ", ".join(form.name for form in written)
-            raise InvalidInputError(f"{name} is not written; give --to one of {names}")
-    if form.writes_folder and os.path.lexists(output):
-        raise InvalidInputError(f"{output} exists; remove it, or choose a new folder")
-    check_new_file(output)
-    if not form.writes_folder and not form.is_named(output):
-        raise InvalidInputError(
-            f"{form.name} is written to a file that ends in {' or '.join(form.readable)}, not to "
-            f"{output}"
-        )
-    return form
-
-
-def _write(collection: GraphDataset, form: Format, output: Path) -> None:
-    assert form.write is not None
-    if not form.writes_folder:
-        form.write(collection, output)
-        return
-    with atomic_folder(output) as part:
-        form.write(collection, part)
-        if collection.targets is not None:  # in the form that --targets reads
-            lines = [f"{target}\n" for target in required_targets(collection).tolist()]
-            (part / "targets.txt").write_text("".join(lines), encoding="utf-8")
 
 
 # retgk datasets

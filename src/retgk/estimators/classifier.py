@@ -14,18 +14,18 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
+    Candidates,
     GraphPredictor,
     decision_values,
     fit_machine,
+    is_embedded,
+    kernel_to_fit,
+    taken_by,
     unchanged_on_failure,
-    uses_embeddings,
 )
 from retgk.io.convert import GraphsLike
-from retgk.kernels.embedded import FeatureMap
-from retgk.kernels.engine import Imputation, ScaleAttributes, check_fit
-from retgk.kernels.exact import DEFAULT_TOL
-from retgk.kernels.exact_points import AttributeKernel
-from retgk.kernels.node import NodeKernel
+from retgk.kernels.engine import check_fit
+from retgk.kernels.kernel import GraphKernel
 from retgk.learning.folds import FoldMaker
 from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial, mean_hits
@@ -33,52 +33,33 @@ from retgk.learning.ridge import landmarks_of
 from retgk.learning.selection import Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
 from retgk.learning.targets import training_set
-from retgk.walks.probabilities import Method, SelfLoop
 
 
 class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""
-    Classify graphs by a support vector machine on the RetGK kernel (section 6 of the paper).
+    Classify graphs by a support vector machine on a kernel of graphs (section 6 of the paper).
 
-    The graph kernel is :math:`\exp(-(MMD / (scale \cdot median))^p)`. Every parameter marked
-    (candidates) takes one value or a list of values, of which cross-validation on the training
-    graphs chooses; the defaults need no tuning. The first candidates are kept, with the best C,
-    unless others beat them by more than one standard error of the gain over the folds, and by
-    more than one graph.
+    The defaults need no tuning: parameters are chosen by cross-validation on the training graphs.
+    The first candidates of `RetGK` are kept, with the best C, unless others beat them by more than
+    one standard error of the gain over the folds, and by more than one graph. With random features
+    of more than 5,000 graphs, regularised least squares on landmark graphs take the place of the
+    support vector machine.
 
     Parameters
     ----------
-    approximate : {"auto", True, False}, default="auto"
-        False is the exact kernel (RetGK_I), True are explicit embeddings (RetGK_II). "auto" is
-        exact up to 5,000 graphs and 1,000,000 nodes (times the root of the number of candidates for
-        nodes), a minute or so of work. With embeddings of more than 5,000 graphs, regularised
-        least squares on landmark graphs takes the place of the support vector machine.
-    n_steps : int (candidates), default=50
-        Number of return probabilities. Candidates share one computation.
-    C : float (candidates), default=(1, 10, 100, 1000)
-        Penalty of errors.
-    p : float (candidates), default=(1, 2)
-        Power of the distance of graphs, in (0, 2].
-    scale : float (candidates), default=(1, 8)
-        Factor of the median distance of graphs.
-    structure : node kernel or None (candidates), default=None
-        Kernel of return probabilities. None is the default of `RetGK` or `RetGKEmbedding`.
-    attributes : node kernel, dict or None (candidates), default=None
-        Kernel of attributes, in the same way.
-    scale_attributes : {"raw", "standard", "drop"} (candidates), default=("standard", "raw", "drop")
-        How attributes enter: with mean 0 and deviation 1 over the nodes of the training graphs, as
-        they are, or not at all. Graphs without attributes have no such choice.
-    depth : int or None (candidates), default=None
-        Rounds by which labels are refined, as in `RetGK`. With None, cross-validation
-        chooses from 2, 0, 1 and 3 for the exact kernel, which computes them together, and from 0
-        and 2 for embeddings.
-    feature_map : {"joint", "tensor", "phases"}, default="phases"
-        Of the embedding, as in `RetGKEmbedding`.
-    n_components : int, default=1024
-        Features of the embedding (a label, for the other maps than "phases").
-    n_landmarks : int, optional
-        Graphs that the regularised least squares are expressed in; more are more accurate, at a
-        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
+    kernel : GraphKernel or "auto", default="auto"
+        Kernel of graphs: `RetGK`, `WeisfeilerLehman`, ..., sums and products of them, or your own.
+        "auto" is `RetGK`: exact up to 5,000 graphs and 1,000,000 nodes (times the root of the
+        number of ways in which attributes enter), a minute or so of work; by 1,024 random
+        features above.
+    C : float or sequence of float, default=(1, 10, 100, 1000)
+        Penalty of errors; of several, cross-validation chooses.
+    candidates : "auto", dict or None, default="auto"
+        Values of parameters of the kernel to choose from, by name: ``{"depth": (0, 2)}``, or
+        ``{"k1__structure__gamma": (1.0, 5.0)}`` for a sum. "auto" takes the usual ones of the
+        kernel (``usual_candidates``) for parameters that are at their defaults; for sums and
+        products each part is chosen as if it were alone. None or an empty dict take the kernel as
+        it is.
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
         (train, test) pairs; None is 5. A class with fewer graphs than folds is missing from some
@@ -92,24 +73,18 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     class_weight : dict, "balanced" or None, default=None
         Factor of C for every class, as in `SVC`; the default score of the cross-validation has
         the same weights. For several labels, of 0 and 1.
-    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
-        How return probabilities are found; see `return_probabilities`.
-    n_walks : int, default=200
-        Walks per node, for Monte Carlo.
-    self_loop : "mean" or float, default="mean"
-        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
-        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
-    impute_attributes : {"mean", "median"} or None, default=None
-        What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
-    tol : float, default=1e-4
-        Largest error of an inner product of the exact kernel.
+    n_landmarks : int, optional
+        Graphs that regularised least squares are expressed in; more are more accurate, at a
+        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
+        The kernel has the same, unless it has its own.
     verbose : int, default=0
         1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
         logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
-        Seed of all that is drawn. With None, results differ a little from call to call.
+        Seed of all that is drawn, by the kernel too, unless it has its own. With None, results
+        differ a little from call to call.
 
     Attributes
     ----------
@@ -117,10 +92,10 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         Classes in order; for several labels their numbers.
     multilabel_ : bool
         Whether `fit` got rows of labels instead of classes.
-    approximate_ : bool
-        What "auto" chose.
+    kernel_ : GraphKernel
+        The chosen kernel, fitted, with the support graphs.
     best_params_ : dict
-        Chosen values of all parameters marked (candidates).
+        Chosen values of C and of the parameters that had candidates.
     best_score_ : float
         Their mean score over the folds: what `scoring` names, else accuracy, weighted by
         `class_weight` and `sample_weight` (for several labels, the share of right ones); NaN
@@ -133,18 +108,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         Number of folds. With none (every class has one graph) the first candidates are taken.
     solver_ : {"support vectors", "ridge"}
         What found the coefficients.
-    engine_ : ExactEngine or EmbeddedEngine
-        Mean embeddings of the support graphs.
     reading_ : Reading or None
         How the fitted graphs were read; new ones are read alike.
-    walks_ : Walks
-        How return probabilities are found.
-    kernel_ : RetGK
-        Kernel with the support graphs; only if exact.
-    embedding_, support_vectors_ : RetGKEmbedding, bsr_array of shape (n_support, n_features)
-        The embedding, and embedded support graphs; only if approximate.
-    graph_kernel_ : ExponentialGraphKernel
-        Kernel of graphs with its bandwidth.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
     support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels)
@@ -167,6 +132,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
 
     Examples
     --------
+    >>> from retgk import GraphClassifier
     >>> from retgk.datasets import make_graph_classification
     >>> data = make_graph_classification(n_graphs=60, random_state=0)
     >>> model = GraphClassifier(random_state=0).fit(data.graphs[:40], data.targets[:40])
@@ -188,55 +154,25 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
 
     def __init__(
         self,
+        kernel: GraphKernel | Literal["auto"] = "auto",
         *,
-        approximate: bool | Literal["auto"] = "auto",
-        n_steps: int | Sequence[int] = 50,
         C: float | Sequence[float] = (1, 10, 100, 1000),
-        p: float | Sequence[float] = (1, 2),
-        scale: float | Sequence[float] = (1, 8),
-        structure: NodeKernel | Sequence[NodeKernel | None] | None = None,
-        attributes: AttributeKernel | Sequence[AttributeKernel] = None,
-        scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
-            "standard",
-            "raw",
-            "drop",
-        ),
-        depth: int | Sequence[int] | None = None,
-        feature_map: FeatureMap = "phases",
-        n_components: int = 1024,
-        n_landmarks: int | None = None,
+        candidates: Candidates = "auto",
         cv: FoldMaker | None = 5,
         scoring: Scoring = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
-        method: Method = "exact",
-        n_walks: int = 200,
-        self_loop: SelfLoop = "mean",
-        impute_attributes: Imputation | None = None,
-        tol: float = DEFAULT_TOL,
+        n_landmarks: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
     ) -> None:
-        self.approximate = approximate
-        self.n_steps = n_steps
+        self.kernel = kernel
         self.C = C
-        self.p = p
-        self.scale = scale
-        self.structure = structure
-        self.attributes = attributes
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
+        self.candidates = candidates
         self.cv = cv
         self.scoring = scoring
         self.class_weight = class_weight
-        self.method = method
-        self.n_walks = n_walks
-        self.self_loop = self_loop
-        self.impute_attributes = impute_attributes
-        self.tol = tol
+        self.n_landmarks = n_landmarks
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -274,19 +210,20 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         """
         check_fit(self, options)
         with unchanged_on_failure(self):
-            data = training_set(X, y, sample_weight, groups)
+            data = training_set(X, y, sample_weight, groups, taken_by(self.kernel))
             seed = whole_seed(self.random_state, n_bits=31)
             task = classification_task(data, self.class_weight, self.cv, seed)
             self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
-            self.approximate_, n_graphs = uses_embeddings(self, data.batch), len(data.batch)
-            if not self.approximate_ or n_graphs <= MAX_EXACT_GRAPHS:
+            kernel, n_graphs = kernel_to_fit(self, data.batch), len(data.batch)
+            if not is_embedded(kernel) or n_graphs <= MAX_EXACT_GRAPHS:
                 solver, columns = task.support_vectors(), np.arange(n_graphs)
             else:
                 solver, columns = task.ridge(), landmarks_of(n_graphs, seed, self.n_landmarks)
             score: Score = mean_hits(task.trial, task.weights)
             if self.scoring is not None:
                 score = fold_scorer(self.scoring, self, task.trial)
-            decisions = fit_machine(self, data, solver, columns, task.trial.folds, score, seed)
+            parts = (solver, columns, task.trial.folds, score, seed)
+            decisions = fit_machine(self, data, kernel, *parts)
             self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
             self._fit_calibration(task.trial, decisions)
         return self

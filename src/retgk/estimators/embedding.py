@@ -1,21 +1,22 @@
 """RetGK_II as a scikit-learn transformer: graphs in, vectors out."""
 
 import io
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.names import RandomState
-from retgk._runtime.parameters import DEPTH, EVERYWHERE, VECTORS, WALKS, shared_parameters
+from retgk._runtime.parameters import DEPTH, EVERYWHERE, VECTORS, shared_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.kernel import embedding_engine, embedding_features
+from retgk.estimators.kernel import new_engine, new_features, with_fitted_parameters
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
 from retgk.graphs.flat import union_of_names
 from retgk.io.convert import GraphsLike, as_batch
@@ -38,11 +39,12 @@ from retgk.kernels.engine import (
     fit_intake,
     warn_of_uneven_attributes,
 )
-from retgk.kernels.node import NodeKernel
-from retgk.walks.probabilities import Method, SelfLoop, Walks
+from retgk.kernels.kernel import GraphKernel, HasValues
+from retgk.kernels.node import ATTRIBUTE_KERNEL, COMPARISON_KERNEL, NodeKernel
+from retgk.walks.probabilities import Walks
 
 
-class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RetGKEmbedding(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[misc]
     r"""
     Vectors of graphs whose inner products approximate the RetGK kernel (section 5 of the paper).
 
@@ -60,21 +62,15 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
     Parameters
     ----------
-    n_steps : int, default=50
-        Number S of return probabilities.
-    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
-        How they are computed; see `return_probabilities`. With Monte Carlo this is the paper's
-        RetGK_II(MC), but for copies of a graph: they share their walks, where the paper draws
-        new ones. Copies therefore have equal vectors, and a classifier is more accurate on
-        collections with many copies.
-    n_walks : int, default=200
-        Walks per node, for Monte Carlo.
-    nodes : int, float or None, default=None
-        Nodes that stand for a graph, drawn as by `sample_nodes`: so many of each graph, or a share
-        of them; None for all. For large graphs; `transform_with_error` tells what it costs.
-    self_loop : "mean" or float, default="mean"
-        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
-        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    n_components : int or pair of int, default=512
+        Number D of features, or (D0, Dc) for a tensor (one number there means both). Inner products
+        are off by about 1 / sqrt(D). With one block a label, fewer serve: 200 in the paper.
+    walks : Walks, optional
+        How return probabilities are found; None is ``Walks()``: exact, 50 steps, all nodes. With
+        Monte Carlo this is the paper's RetGK_II(MC), but for copies of a graph: they share their
+        walks, where the paper draws new ones. Copies therefore have equal vectors, and a classifier
+        is more accurate on collections with many copies. `transform_with_error` tells what
+        ``Walks(nodes=...)`` costs.
     impute_attributes : {"mean", "median"} or None, default=None
         What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     feature_map : {"phases", "joint", "tensor"}, default="phases"
@@ -84,9 +80,6 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         Labels that `fit` did not see have turns of their own. "tensor" is the paper's, with
         D0 x Dc features a label; "joint" has D a label. Those two differ only if there are
         attributes.
-    n_components : int or pair of int, default=512
-        Number D of features, or (D0, Dc) for a tensor (one number there means both). Inner products
-        are off by about 1 / sqrt(D). With one block a label, fewer serve: 200 in the paper.
     structure : Gaussian, Laplacian or None, default=None
         Kernel of return probabilities. None is ``Laplacian(5.0)``, that of `similarity` and
         `most_similar`. The paper's frequencies ``g N(0, 1)`` are those of
@@ -157,7 +150,12 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
     (2, 4)
     """
 
-    _parameter_constraints = WALKS | EVERYWHERE | DEPTH | VECTORS
+    _parameter_constraints = EVERYWHERE | DEPTH | VECTORS
+    values_by_default: ClassVar[Mapping[str, Any]] = {
+        "walks": Walks(),
+        "structure": COMPARISON_KERNEL,
+        "attributes": ATTRIBUTE_KERNEL,
+    }
     fitted_fields = ("engine_", "walks_", "intake_")
 
     engine_: EmbeddedEngine
@@ -165,15 +163,11 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
 
     def __init__(
         self,
-        n_steps: int = 50,
+        n_components: int | tuple[int, int] = 512,
         *,
-        method: Method = "exact",
-        n_walks: int = 200,
-        nodes: float | None = None,
-        self_loop: SelfLoop = "mean",
+        walks: Walks | None = None,
         impute_attributes: Imputation | None = None,
         feature_map: FeatureMap = "phases",
-        n_components: int | tuple[int, int] = 512,
         structure: NodeKernel | None = None,
         attributes: NodeKernel | None = None,
         scale_attributes: Scaling = "raw",
@@ -187,14 +181,10 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         batch_size: int | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.n_steps = n_steps
-        self.method = method
-        self.n_walks = n_walks
-        self.nodes = nodes
-        self.self_loop = self_loop
+        self.n_components = n_components
+        self.walks = walks
         self.impute_attributes = impute_attributes
         self.feature_map = feature_map
-        self.n_components = n_components
         self.structure = structure
         self.attributes = attributes
         self.scale_attributes = scale_attributes
@@ -207,6 +197,11 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         self.n_jobs = n_jobs
         self.batch_size = batch_size
         self.random_state = random_state
+
+    def for_saving(self) -> Self:
+        """Embedding with the parameters that it was fitted with."""
+        found: Self = with_fitted_parameters(self)
+        return found
 
     def after_loading(self) -> None:
         self.engine_.check_restored(self.walks_.n_steps)
@@ -234,8 +229,8 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
         """
         check_fit(self, options)
         intake, batch = fit_intake(self, as_batch(X))
-        engine = embedding_engine(self)
-        features = embedding_features(self, engine, batch)
+        engine = new_engine(self)
+        features = new_features(self, engine, batch)
         engine.fit(features, keep=np.empty(0, np.int64))
         warn_of_uneven_attributes(batch, self.scale_attributes, self.attributes)
         return self.take_engine(engine, features.walks, intake)
@@ -389,6 +384,86 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ign
             )
 
 
+class Vectors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """
+    Vectors of graphs by any kernel that has them, for pipelines and feature unions.
+
+    Parameters
+    ----------
+    kernel : GraphKernel
+        Such as ``WeisfeilerLehman()``, or ``RetGK(n_components=512, graph_kernel=
+        PolynomialGraphKernel())``.
+
+    Attributes
+    ----------
+    kernel_ : GraphKernel
+        The fitted kernel.
+
+    Examples
+    --------
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import Vectors, WeisfeilerLehman
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> Vectors(WeisfeilerLehman(n_iter=1)).fit_transform(graphs).shape[0]
+    6
+    """
+
+    fitted_fields = ("kernel_", "n_features_out_")
+    kernel_: GraphKernel
+    n_features_out_: int
+
+    def __init__(self, kernel: GraphKernel) -> None:
+        self.kernel = kernel
+
+    @property
+    def intake_(self) -> GraphIntake:
+        """How graphs came in."""
+        return self.kernel_.intake_
+
+    def fit(self, X: GraphsLike, y: object = None) -> Self:  # noqa: ARG002
+        """
+        Fit the kernel.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            The graphs.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        Vectors
+            The transformer itself.
+        """
+        batch = self.kernel.taken(X)
+        self.kernel_ = clone(self.kernel).fit(batch)
+        self.n_features_out_ = int(self.kernel_.batch_vectors(batch[:1]).shape[1])
+        return self
+
+    def transform(self, X: GraphsLike) -> Any:
+        """
+        Give vectors of graphs.
+
+        Parameters
+        ----------
+        X : GraphBatch or anything that `as_batch` takes
+            The graphs.
+
+        Returns
+        -------
+        ndarray or sparse array, shape (n_graphs, n_features)
+            One row per graph.
+        """
+        check_is_fitted(self)
+        return self.kernel_.vectors(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
 # A `RetGKEmbedding` that is fitted already, from a fitted engine.
 
 
@@ -401,8 +476,9 @@ def set_fitted_embedding(
 def embedding_of_engine(
     engine: EmbeddedEngine, walks: Walks, intake: GraphIntake
 ) -> RetGKEmbedding:
-    own = shared_parameters(RetGKEmbedding, engine, walks)
-    embedding = RetGKEmbedding(**own, sparse_output=True)
+    """Fitted embedding with the parameters and the feature map of an engine."""
+    own = shared_parameters(RetGKEmbedding, engine)
+    embedding = RetGKEmbedding(**own, walks=replace(walks, seed=0), sparse_output=True)
     return set_fitted_embedding(embedding, engine, walks, intake)
 
 

@@ -1,5 +1,6 @@
 """What a prediction is made of: shares of nodes and of training graphs."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -12,11 +13,12 @@ from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
+from retgk.estimators.kernel import RetGK
+from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike
-from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.gradients import LineEnds, line_gradients
 from retgk.kernels.graph import squared_mmd_from_products
+from retgk.kernels.kernel import Scaled, Sum
 from retgk.learning.outcomes import ClassOutcomes, LabelOutcomes, ValueOutcomes
 from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 
@@ -105,18 +107,42 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
     check_is_fitted(model, "dual_coef_")
     check_parameters({"n_training": (Whole(0),)}, {"n_training": n_training})
     outputs = _outputs_of(model)
-    batch = model.intake_.new_batch(X)
+    kernels = _mean_kernels(model.kernel_)
+    batch = model.kernel_.new(X)
     wanted = outputs.codes_of(target, len(batch))
-    warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
-    baseline = model.engine_.mean_products(), model.engine_.squared_norms()
     parts = []
     with progress_bar("explaining", len(batch)) as advance:
         for start in range(0, max(1, len(batch)), _GRAPHS_AT_A_TIME):
             rows = slice(start, start + _GRAPHS_AT_A_TIME)
             some = None if wanted is None else wanted[rows]
-            parts.append(_explained(model, batch[rows], baseline, outputs, some, int(n_training)))
+            parts.append(_explained(model, batch[rows], kernels, outputs, some, int(n_training)))
             advance(len(parts[-1]))
     return parts[0] if len(parts) == 1 else _joined(parts, batch)
+
+
+class _MeanKernel(NamedTuple):
+    """A term of a kernel: a kernel of mean embeddings, and how much it counts."""
+
+    weight: float
+    kernel: Any
+    products: Floats
+    """Of the support graphs with their mean."""
+    norms: Floats
+
+
+def _mean_kernels(kernel: Any, weight: float = 1.0) -> list[_MeanKernel]:
+    """Terms of a kernel, each of which is a function of mean embeddings."""
+    if isinstance(kernel, RetGK):
+        own = kernel.engine_
+        return [_MeanKernel(weight, kernel, own.mean_products(), own.squared_norms())]
+    if isinstance(kernel, Sum):
+        return [term for part in kernel.parts_ for term in _mean_kernels(part, weight)]
+    if isinstance(kernel, Scaled):
+        return _mean_kernels(kernel.parts_[0], weight * kernel.factor)
+    raise InvalidInputError(
+        f"nodes have no shares in {kernel!r:.80}; explanations are there for RetGK, and for sums "
+        "and multiples of it"
+    )
 
 
 class _Outputs(NamedTuple):
@@ -187,17 +213,21 @@ def _outputs_of(model: Any) -> _Outputs:
 def _explained(
     model: Any,
     batch: GraphBatch,
-    baseline: tuple[Floats, Floats],
+    kernels: Sequence[_MeanKernel],
     outputs: _Outputs,
     codes: Ints | None,
     n_training: int,
 ) -> Explanation:
-    features = NodeFeatures(batch, model.walks_, model.n_jobs)
-    _ = features.probabilities  # once, for graphs and for nodes
-    new = model.engine_.compare(features)
-    ends = LineEnds(new.products(), new.squared_norms(), *baseline)
+    """Explain some graphs, all at once."""
+    terms = []
+    for term in kernels:
+        new = term.kernel.compare(batch)
+        ends = LineEnds(new.products(), new.squared_norms(), term.products, term.norms)
+        terms.append((term, new, ends, ends.values(term.kernel.graph_kernel_)))
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
-    rows, mean_row = ends.values(model.graph_kernel_), ends.mean_values(model.graph_kernel_)
+    rows = _weighted((term.weight, values) for term, _, _, values in terms)
+    means = [ends.mean_values(term.kernel.graph_kernel_) for term, _, ends, _ in terms]
+    mean_row = _weighted(zip((term.weight for term in kernels), means, strict=True))
     values = machine.decisions(rows)
     scores = outputs.scores(values)
     if codes is None:
@@ -207,11 +237,18 @@ def _explained(
     graph_shares = coefficients * rows
     decisions = np.einsum("go,go->g", signs, values)
     start = np.einsum("go,o->g", signs, machine.decisions(mean_row[None])[0])
-    rises = decisions - start
-    gradients = line_gradients(model.graph_kernel_, ends, coefficients, rises, model.n_jobs)
+    shares, left = np.zeros(batch.n_nodes), decisions - start
+    for number, ((term, new, ends, own), mean) in enumerate(zip(terms, means, strict=True)):
+        pulls, rises = coefficients * term.weight, left
+        if number < len(terms) - 1:  # the last term has all that is left, whatever was rounded
+            rises = np.einsum("gs,gs->g", pulls, own - mean)
+            left = left - rises
+        found = line_gradients(term.kernel.graph_kernel_, ends, pulls, rises, model.n_jobs)
+        shares += _node_shares(new.node_values(*found), batch, rises)
     training = _largest(np.abs(graph_shares), n_training)
+    squared = _weighted((term.weight, _squared_mmd(ends)) for term, _, ends, _ in terms)
     return Explanation(
-        shares=_node_shares(new.node_values(*gradients), batch, rises),
+        shares=shares,
         node_ptr=batch.node_ptr,
         targets=outputs.names[codes],
         predictions=outputs.outcomes.predict(scores),
@@ -219,8 +256,17 @@ def _explained(
         baseline=start,
         training=model.support_[training],
         training_shares=np.take_along_axis(graph_shares, training, axis=1),
-        **_contrast(model, ends, codes, decisions > 0),
+        **_contrast(model, squared, codes, decisions > 0),
     )
+
+
+def _weighted(terms: Iterable[tuple[float, Floats]]) -> Floats:
+    """Sum of weighted arrays; one of weight one is the array itself, to the bit."""
+    return np.asarray(sum(values if weight == 1 else weight * values for weight, values in terms))
+
+
+def _squared_mmd(ends: LineEnds) -> Floats:
+    return squared_mmd_from_products(ends.products, ends.norms, ends.fitted_norms)
 
 
 def _largest(values: Floats, count: int) -> Ints:
@@ -239,7 +285,7 @@ def _node_shares(values: Floats, batch: GraphBatch, rises: Floats) -> Floats:
     return np.asarray((values - means[graphs] + rises[graphs]) / sizes[graphs])
 
 
-def _contrast(model: Any, ends: LineEnds, codes: Ints, is_positive: Flags) -> dict[str, Any]:
+def _contrast(model: Any, squared: Floats, codes: Ints, is_positive: Flags) -> dict[str, Any]:
     """Nearest support graph of another class, or that differs in the label, and its distance."""
     known = getattr(model, "support_codes_", None)
     if known is None:
@@ -248,7 +294,6 @@ def _contrast(model: Any, ends: LineEnds, codes: Ints, is_positive: Flags) -> di
         is_other = known[None, :] != codes[:, None]
     else:
         is_other = known.T[codes] != is_positive[:, None]
-    squared = squared_mmd_from_products(ends.products, ends.norms, ends.fitted_norms)
     squared[~is_other] = np.inf
     nearest = squared.argmin(axis=1)
     distances = np.sqrt(np.take_along_axis(squared, nearest[:, None], axis=1)[:, 0])

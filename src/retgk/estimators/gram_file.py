@@ -31,7 +31,7 @@ from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import npy_header
-from retgk.estimators.kernel import RetGK, kernel_engine, kernel_features
+from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import Engine, fit_intake
 
@@ -291,7 +291,8 @@ def write_mean_embedding_gram(
     target = check_new_gram(path, len(batch))
     seed = _seed(given.random_state, target)
     own = clone(given).set_params(random_state=seed)
-    return write_gram(target, kernel_engine(own).fit(kernel_features(own, batch)), seed, client)
+    engine = new_engine(own)
+    return write_gram(target, engine.fit(new_features(own, engine, batch)), seed, client)
 
 
 def write_gram(

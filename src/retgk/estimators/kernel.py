@@ -1,30 +1,34 @@
-"""RetGK_I: the exact graph kernel as a scikit-learn estimator."""
+"""`RetGK`: the kernel of the paper, exact (RetGK_I) or by random features (RetGK_II)."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.names import RandomState, whole_seed
-from retgk._runtime.parameters import DEPTH, EVERYWHERE, TOL, WALKS, shared_parameters
+from retgk._runtime.parameters import (
+    DEPTH,
+    EVERYWHERE,
+    NONE,
+    TOL,
+    VECTORS,
+    shared_parameters,
+)
 from retgk._runtime.processes import check_room
-from retgk.array_types import Floats
+from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
-from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.embedded import EmbeddedEngine
+from retgk.io.convert import GraphsLike
+from retgk.kernels.embedded import EmbeddedEngine, FeatureMap
 from retgk.kernels.engine import (
-    Comparison,
     GraphIntake,
     Imputation,
     NodeFeatures,
     ScaleAttributes,
-    TakesGraphs,
-    check_fit,
     fit_intake,
     warn_of_uneven_attributes,
 )
@@ -33,48 +37,56 @@ from retgk.kernels.exact_points import AttributeKernel
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
     KernelOfMeans,
+    PolynomialGraphKernel,
     check_fitted_graph_kernel,
     check_graph_kernel,
     fit_graph_kernel,
     squared_mmd_from_products,
     squared_mmd_within,
 )
-from retgk.kernels.node import NodeKernel
-from retgk.walks.probabilities import MONTE_CARLO, Method, SelfLoop, Walks
+from retgk.kernels.kernel import GraphKernel
+from retgk.kernels.node import ATTRIBUTE_KERNEL, Laplacian, NodeKernel
+from retgk.walks.probabilities import Walks
 
 # Engines and features from the parameters of `RetGK` and `RetGKEmbedding`.
 
 
-def kernel_engine(kernel: Any) -> ExactEngine:
-    return ExactEngine(**shared_parameters(ExactEngine, kernel))
+def new_engine(kernel: Any) -> Any:
+    """Engine, not fitted, with the parameters of an estimator for nodes."""
+    is_exact = getattr(kernel, "n_components", None) is None
+    kind = ExactEngine if is_exact else EmbeddedEngine
+    return kind(**shared_parameters(kind, kernel))
 
 
-def kernel_features(kernel: Any, batch: GraphBatch) -> NodeFeatures:
-    is_drawn = kernel.method in MONTE_CARLO or isinstance(kernel.random_state, Integral)
-    seed = whole_seed(kernel.random_state) if is_drawn else 0
-    walks = Walks(kernel.n_steps, kernel.method, kernel.n_walks, kernel.self_loop, seed)
-    return NodeFeatures(batch, walks, kernel.n_jobs)
-
-
-def embedding_engine(embedding: Any) -> EmbeddedEngine:
-    return EmbeddedEngine(**shared_parameters(EmbeddedEngine, embedding))
-
-
-def embedding_features(embedding: Any, engine: EmbeddedEngine, batch: GraphBatch) -> NodeFeatures:
-    walks = Walks(
-        embedding.n_steps,
-        embedding.method,
-        embedding.n_walks,
-        embedding.self_loop,
-        engine.walk_seed,
-        embedding.nodes,
-    )
-    if embedding.nodes is not None and embedding.depth:
-        raise InvalidInputError(
-            f"depth={embedding.depth} refines the labels of all nodes, so nodes={embedding.nodes} "
-            "would save nothing; leave one of them out"
+def new_features(kernel: Any, engine: Any, batch: GraphBatch) -> NodeFeatures:
+    """Features of graphs to be fitted, by the walks of an estimator."""
+    walks = kernel.walks or Walks()
+    if isinstance(engine, EmbeddedEngine):
+        seed = engine.walk_seed
+    else:
+        is_drawn = walks.is_random or isinstance(kernel.random_state, Integral)
+        seed = whole_seed(kernel.random_state) if is_drawn else 0
+    if walks.nodes is not None and (isinstance(engine, ExactEngine) or kernel.depth):
+        reason = (
+            f"depth={kernel.depth} refines the labels of all nodes"
+            if kernel.depth
+            else "the exact kernel takes all nodes"
         )
-    return NodeFeatures(batch, walks, embedding.n_jobs)
+        raise InvalidInputError(
+            f"{reason}, so Walks(nodes={walks.nodes}) would save nothing; leave one of them out"
+        )
+    return NodeFeatures(batch, replace(walks, seed=seed), kernel.n_jobs)
+
+
+def with_fitted_parameters(kernel: Any) -> Any:
+    """Copy of an estimator with the parameters that its engine and its walks were made with."""
+    found = copy(kernel)
+    if hasattr(kernel, "engine_"):
+        for name in kernel.get_params(deep=False):
+            if hasattr(kernel.engine_, name) and name not in ("n_jobs", "random_state"):
+                setattr(found, name, getattr(kernel.engine_, name))
+        found.walks = replace(kernel.walks_, seed=0, copies_share=True)
+    return found
 
 
 USE_A_GRAM_FILE = (
@@ -83,9 +95,9 @@ USE_A_GRAM_FILE = (
 )
 
 
-class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RetGK(GraphKernel):
     r"""
-    Exact RetGK kernel between graphs (RetGK_I, section 4 of the paper).
+    RetGK kernel between graphs (section 4 of the paper), exact or by random features.
 
     A node is its return probabilities p, its label a and its attributes b; the node kernel is
     :math:`k_0(p, q)\,[a = a']\,\prod_l k_l(b^l, b'^l)`, over whatever the graphs have. A graph is
@@ -94,9 +106,12 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_steps : int, default=50
-        Number of return probabilities.
-    structure : Laplacian, Gaussian, Polynomial or None, default=None
+    depth : int, default=0
+        Rounds by which labels are refined: the factor of labels becomes the mean of
+        :math:`[c_h = c'_h]` over the levels h = 0, .., depth, with :math:`c_0` the label (one for
+        all nodes, if they have none) and :math:`c_{h+1}` the colour of a node together with those
+        of its neighbours and the labels of the edges to them (`refined_labels`).
+    structure : Laplacian, Gaussian, Polynomial, node kernel of your own or None, default=None
         Kernel of return probabilities. None is ``Laplacian("median")``.
     attributes : node kernel, dict or None, default=None
         Kernel of attributes; or, by name, tuples of the columns of a block and its kernel, which
@@ -107,34 +122,29 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         orders of magnitude. "standard" gives every column mean 0 and deviation 1 over the nodes of
         the fitted graphs (constant columns become 0); "drop" leaves attributes out. A dict has a
         word for each named block of `attributes`.
-    depth : int, default=0
-        Rounds by which labels are refined: the factor of labels becomes the mean of
-        :math:`[c_h = c'_h]` over the levels h = 0, .., depth, with :math:`c_0` the label (one for
-        all nodes, if they have none) and :math:`c_{h+1}` the colour of a node together with those
-        of its neighbours and the labels of the edges to them (`refined_labels`).
     level_weights : sequence of float, optional
         Weights of the levels in that mean, ``depth + 1`` of them; by default all the same.
     graph_kernel : ExponentialGraphKernel, PolynomialGraphKernel or None, default=None
         Kernel of graphs. None is ``ExponentialGraphKernel()``, that is exp(-MMD / median).
-    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
-        How return probabilities are found; see `return_probabilities`.
-    n_walks : int, default=200
-        Walks per node, for Monte Carlo.
-    self_loop : "mean" or float, default="mean"
-        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
-        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    n_components : int, optional
+        Number of random features by which inner products are approximated (RetGK_II); None is
+        exact (RetGK_I).
+    feature_map : {"phases", "joint", "tensor"}, default="phases"
+        Of random features, as in `RetGKEmbedding`.
+    walks : Walks, optional
+        How return probabilities are found; None is ``Walks()``: exact, 50 steps.
     impute_attributes : {"mean", "median"} or None, default=None
         What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     tol : float, default=1e-4
-        Promise: no inner product of mean embeddings is off by more, of fitted or of new graphs.
-        0 is plain float64: 1e-12, or 1e-14 times the largest exponent of a node kernel if that is
-        more. With a `Polynomial` kernel, which always takes float64, errors are relative to its
-        largest value.
+        Promise of the exact kernel: no inner product of mean embeddings is off by more, of fitted
+        or of new graphs. 0 is plain float64: 1e-12, or 1e-14 times the largest exponent of a node
+        kernel if that is more. With a `Polynomial` kernel, which always takes float64, errors are
+        relative to its largest value.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
-        Seed of Monte Carlo, and of the nodes drawn for a median: with None, bandwidths and so
-        kernel values differ a little from call to call.
+        Seed of Monte Carlo, of random features, and of the nodes drawn for a median: with None,
+        bandwidths and so kernel values differ a little from call to call.
 
     Attributes
     ----------
@@ -150,9 +160,7 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How the fitted graphs were read; new ones are read alike.
     walks_ : Walks
         How return probabilities are found, for fitted and new graphs alike.
-    walk_seed_ : int
-        Seed of Monte Carlo.
-    engine_ : ExactEngine
+    engine_ : ExactEngine or EmbeddedEngine
         Mean embeddings of the fitted graphs.
     inner_products_ : ndarray of float64, shape (n_fitted, n_fitted)
         ``<m_G, m_H>`` between the fitted graphs.
@@ -169,163 +177,160 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
+    >>> from retgk import RetGK, Walks
     >>> from retgk.datasets import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
-    >>> kernel = RetGK(random_state=0)
+    >>> kernel = RetGK(walks=Walks(n_steps=20), random_state=0)
     >>> kernel.fit_transform(graphs).shape
     (6, 6)
     >>> kernel.transform(graphs[:2]).shape
     (2, 6)
 
-    Kernels of graphs are values, so that a search over their parameters is one over kernels:
+    Searches reach all parameters, those of parts too:
 
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from sklearn.pipeline import Pipeline
-    >>> from sklearn.svm import SVC
-    >>> pipeline = Pipeline([("k", kernel), ("svc", SVC(kernel="precomputed"))])
-    >>> grid = {"k__graph_kernel": [ExponentialGraphKernel(p=p) for p in (1, 2)]}
-    >>> len(GridSearchCV(pipeline, grid, cv=3).fit(graphs, [0, 1] * 3).cv_results_["params"])
+    >>> from retgk import GraphClassifier
+    >>> search = GridSearchCV(
+    ...     GraphClassifier(kernel, C=1.0, candidates={}, random_state=0),
+    ...     {"kernel__structure__gamma": ["median", 5.0], "kernel__walks__n_steps": [5]},
+    ...     cv=3,
+    ... )
+    >>> len(search.fit(graphs, [0, 1] * 3).cv_results_["params"])
     2
     """
 
-    _parameter_constraints = WALKS | EVERYWHERE | TOL | DEPTH
+    _parameter_constraints = (
+        EVERYWHERE
+        | TOL
+        | DEPTH
+        | {"n_components": (NONE, *VECTORS["n_components"]), "feature_map": VECTORS["feature_map"]}
+    )
+    values_by_default: ClassVar[Mapping[str, Any]] = {
+        "walks": Walks(),
+        "structure": Laplacian("median"),
+        "attributes": ATTRIBUTE_KERNEL,
+        "graph_kernel": ExponentialGraphKernel(),
+    }
+    usual_candidates: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "scale_attributes": ("standard", "raw", "drop"),
+        # the order is that of accuracy on collections that are in no table of results: MUTAG,
+        # PTC_MM, PTC_FR, PTC_FM and COX2, ten folds twice
+        "depth": (2, 0, 1, 3),
+        "graph_kernel__p": (1, 2),
+        "graph_kernel__scale": (1, 8),
+    }
     fitted_fields = ("engine_", "walks_", "intake_", "graph_kernel_")
 
-    engine_: ExactEngine
-    structure_: NodeKernel
-    attributes_: list[NodeKernel]
+    engine_: ExactEngine | EmbeddedEngine
     graph_kernel_: KernelOfMeans
-    squared_norms_: Floats
     walks_: Walks
-    _products: Floats | None
+    intake_: GraphIntake
+    _products: Floats | None = None
 
     def __init__(
         self,
-        n_steps: int = 50,
+        depth: int = 0,
         *,
         structure: NodeKernel | None = None,
         attributes: AttributeKernel = None,
         scale_attributes: ScaleAttributes = "raw",
-        depth: int = 0,
         level_weights: Sequence[float] | None = None,
         graph_kernel: KernelOfMeans | None = None,
-        method: Method = "exact",
-        n_walks: int = 200,
-        self_loop: SelfLoop = "mean",
+        n_components: int | tuple[int, int] | None = None,
+        feature_map: FeatureMap = "phases",
+        walks: Walks | None = None,
         impute_attributes: Imputation | None = None,
         tol: float = DEFAULT_TOL,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.n_steps = n_steps
+        self.depth = depth
         self.structure = structure
         self.attributes = attributes
         self.scale_attributes = scale_attributes
-        self.depth = depth
         self.level_weights = level_weights
         self.graph_kernel = graph_kernel
-        self.method = method
-        self.n_walks = n_walks
-        self.self_loop = self_loop
+        self.n_components = n_components
+        self.feature_map = feature_map
+        self.walks = walks
         self.impute_attributes = impute_attributes
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def fit_batch(self, batch: GraphBatch) -> None:
+        graph_kernel = self.graph_kernel or ExponentialGraphKernel()
+        check_graph_kernel(graph_kernel, len(batch))
+        intake, batch = fit_intake(self, batch)
+        engine = new_engine(self)
+        features = new_features(self, engine, batch)
+        engine.fit(features)
+        if not isinstance(self.attributes, Mapping):  # whose blocks have their own scales
+            warn_of_uneven_attributes(batch, self.scale_attributes, self.attributes)
+        products = None
+        if getattr(graph_kernel, "gamma", None) == "median":
+            check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
+            products = engine.inner_products()
+            graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
+        self.take_engine(engine, features.walks, graph_kernel, intake)
+        self._products = products
+
+    def take_engine(
+        self, engine: Any, walks: Walks, graph_kernel: KernelOfMeans, intake: GraphIntake
+    ) -> Self:
+        """Set the fitted attributes; inner products are found when they are asked for."""
+        self.engine_, self.walks_, self.intake_ = engine, walks, intake
+        self.graph_kernel_, self._products = graph_kernel, None
+        return self
+
+    def for_saving(self) -> Self:
+        """Kernel with the parameters that it was fitted with, whatever they were set to since."""
+        found: Self = with_fitted_parameters(self)
+        return found
 
     def after_loading(self) -> None:
         self.engine_.check_restored(self.walks_.n_steps)
         self.engine_.n_jobs = self.n_jobs
         self.intake_.check(self.engine_.n_attributes)
         check_fitted_graph_kernel(self.graph_kernel_)
-        set_fitted_kernel(self, self.engine_, self.walks_, self.graph_kernel_, self.intake_)
 
-    def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
-        """
-        Find bandwidths, and the inner products of the fitted graphs.
+    @property
+    def n_graphs_(self) -> int:  # type: ignore[override]
+        """Number of fitted graphs."""
+        return self.engine_.n_graphs
 
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            Graphs.
-        y : ignored
-            For scikit-learn's sake.
-        **options : error
-            Options of converters belong to `as_batch`; an error says so.
+    @property
+    def n_attributes_(self) -> int:  # type: ignore[override]
+        """Number of attributes of a node."""
+        return self.engine_.n_attributes
 
-        Returns
-        -------
-        self
-            The fitted kernel.
-        """
-        check_fit(self, options)
-        intake, batch = fit_intake(self, as_batch(X))
-        graph_kernel = self.graph_kernel or ExponentialGraphKernel()
-        check_graph_kernel(graph_kernel, len(batch))
-        check_room(8 * len(batch) ** 2, "the kernel matrix", USE_A_GRAM_FILE)
-        features = kernel_features(self, batch)
-        engine = kernel_engine(self).fit(features)
-        if not isinstance(self.attributes, Mapping):  # whose blocks have their own scales
-            warn_of_uneven_attributes(batch, self.scale_attributes, self.attributes)
-        products = engine.inner_products()
-        graph_kernel = fit_graph_kernel(graph_kernel, products, self.n_jobs)
-        set_fitted_kernel(self, engine, features.walks, graph_kernel, intake, products)
-        return self
-
-    def fit_transform(self, X: GraphsLike, y: object = None, **options: Any) -> Floats:
-        """
-        Fit, and give the kernel between the fitted graphs.
-
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            Graphs.
-        y, **options
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n)
-            Kernel values.
-        """
-        batch = as_batch(X)
-        n_bytes = 2 * 8 * len(batch) ** 2  # inner products, kernel
-        check_room(n_bytes, "the kernel matrix", USE_A_GRAM_FILE)
-        self.fit(batch, y, **options)
-        return self.graph_kernel_(self.inner_products_, self.squared_norms_, self.squared_norms_)
-
-    def transform(self, X: GraphsLike) -> Floats:
-        """
-        Kernel between new graphs and the fitted ones.
-
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            New graphs.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_new, n_fitted)
-            Kernel values.
-        """
-        new = self._compare(X)
-        return self.graph_kernel_(new.products(), new.squared_norms(), self.squared_norms_)
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
-        """
-        Names of the columns: "graph0", "graph1" and so on, for the fitted graphs.
-
-        Parameters
-        ----------
-        input_features : ignored
-            For scikit-learn's sake.
-
-        Returns
-        -------
-        ndarray of str, shape (n_fitted,)
-            The names.
-        """
+    @property
+    def structure_(self) -> NodeKernel:
+        """Kernel of return probabilities, with its bandwidth."""
         check_is_fitted(self)
-        return np.array([f"graph{i}" for i in range(len(self.squared_norms_))], dtype=object)
+        own = self.engine_
+        return own.kernels[0] if isinstance(own, ExactEngine) else own.structure_
+
+    @property
+    def attributes_(self) -> list[NodeKernel]:
+        """Kernels of the blocks of attributes, with their bandwidths."""
+        check_is_fitted(self)
+        own = self.engine_
+        if isinstance(own, ExactEngine):
+            return own.kernels[1:]
+        return [] if own.attributes_ is None else [own.attributes_]
+
+    @property
+    def label_names_(self) -> Any:
+        """Labels of the fitted graphs."""
+        check_is_fitted(self)
+        return self.engine_.label_names
+
+    @property
+    def squared_norms_(self) -> Floats:
+        """``<m_G, m_G>`` of the fitted graphs."""
+        check_is_fitted(self)
+        return self.engine_.squared_norms()
 
     @property
     def inner_products_(self) -> Floats:
@@ -336,12 +341,65 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._products
 
     def __dir__(self) -> list[str]:
-        # scikit-learn's own looks at the value of every attribute, and so does its HTML for those
-        # that are listed: inner products would be computed in order to be shown
-        if vars(self).get("_products") is not None:
-            return list(super().__dir__())
-        names = (name for name in object.__dir__(self) if name != "inner_products_")
-        return [name for name in names if hasattr(self, name)]
+        # scikit-learn looks at the value of every attribute that is listed, to show it: inner
+        # products would be computed for that
+        return [name for name in object.__dir__(self) if name not in _COMPUTED]
+
+    def gram(self) -> Floats:
+        products = self.inner_products_
+        norms = products.diagonal().copy()
+        return self.graph_kernel_(products, norms, norms)
+
+    def rows(self, batch: GraphBatch) -> Floats:
+        new = self.compare(batch)
+        return self.graph_kernel_(new.products(), new.squared_norms(), self.squared_norms_)
+
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        new = self.compare(batch)
+        norms = new.squared_norms()
+        rows = self.graph_kernel_(new.products(), norms, self.squared_norms_)
+        return rows, self._with_themselves(norms)
+
+    def norms(self, batch: GraphBatch | None = None) -> Floats:
+        own = self.squared_norms_ if batch is None else self.compare(batch).squared_norms()
+        return self._with_themselves(own)
+
+    def _with_themselves(self, norms: Floats) -> Floats:
+        if self.graph_kernel_ == PolynomialGraphKernel():
+            return norms
+        return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
+
+    def keep(self, graphs: Ints) -> Self:
+        kept = copy(self)
+        engine = self.engine_.keep(graphs)
+        return kept.take_engine(engine, self.walks_, self.graph_kernel_, self.intake_)
+
+    def compare(self, batch: GraphBatch) -> Any:
+        """Put new graphs, which are checked, beside the fitted ones."""
+        features = self.features(batch)
+        if isinstance(self.engine_, ExactEngine):  # random features find them piece by piece
+            _ = features.probabilities
+        return self.engine_.compare(features)
+
+    def features(self, batch: GraphBatch) -> NodeFeatures:
+        """New graphs as the engine takes them."""
+        warn_of_unknown_labels(batch.label_names, self.label_names_)
+        return NodeFeatures(self.intake_.completed(batch), self.walks_, self.n_jobs)
+
+    def batch_vectors(self, batch: GraphBatch) -> Any:
+        engine = self.engine_
+        if isinstance(engine, ExactEngine):
+            raise InvalidInputError(
+                f"{self!r} is exact, and its vectors would have no end; give n_components, such as "
+                "RetGK(n_components=512, graph_kernel=PolynomialGraphKernel())"
+            )
+        if self.graph_kernel_ != PolynomialGraphKernel():
+            raise InvalidInputError(
+                f"the vectors of {self.graph_kernel_!r} would have no end; use "
+                "graph_kernel=PolynomialGraphKernel(), whose values are inner products of mean "
+                "embeddings"
+            )
+        return engine.embed(self.features(batch), is_sparse=False)
 
     def distances(self, X: GraphsLike | None = None) -> Floats:
         """
@@ -359,71 +417,11 @@ class RetGK(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         if X is None:
             return np.sqrt(squared_mmd_within(self.inner_products_))
-        new = self._compare(X)
+        new = self.compare(self.new(X))
         squared = squared_mmd_from_products(
             new.products(), new.squared_norms(), self.squared_norms_
         )
         return np.sqrt(squared)
 
-    def diagonal(self, X: GraphsLike | None = None) -> Floats:
-        """
-        Kernel of every graph with itself.
 
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes, optional
-            New graphs; the fitted graphs by default, without computing again.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            ``K(G, G)``.
-        """
-        check_is_fitted(self)
-        norms = self.squared_norms_
-        if X is not None:
-            features = NodeFeatures(self.intake_.new_batch(X), self.walks_, self.n_jobs)
-            norms = self.engine_.compare(features).squared_norms()
-        return np.array([self.graph_kernel_(k, k[0], k[0])[0, 0] for k in norms[:, None, None]])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "engine_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def _compare(self, X: GraphsLike) -> Comparison:
-        check_is_fitted(self)
-        batch = self.intake_.new_batch(X)
-        warn_of_unknown_labels(batch.label_names, self.label_names_)
-        return self.engine_.compare(NodeFeatures(batch, self.walks_, self.n_jobs))
-
-
-def set_fitted_kernel(
-    kernel: RetGK,
-    engine: ExactEngine,
-    walks: Walks,
-    graph_kernel: KernelOfMeans,
-    intake: GraphIntake,
-    products: Floats | None = None,
-) -> RetGK:
-    kernel.engine_ = engine
-    kernel.walks_ = walks
-    kernel.intake_ = intake
-    kernel._products = products
-    kernel.structure_, *kernel.attributes_ = engine.kernels
-    kernel.label_names_ = engine.label_names
-    kernel.walk_seed_ = walks.seed
-    kernel.squared_norms_ = engine.squared_norms()
-    kernel.graph_kernel_ = graph_kernel
-    return kernel
-
-
-def kernel_of_engine(
-    engine: ExactEngine, walks: Walks, graph_kernel: KernelOfMeans, intake: GraphIntake
-) -> RetGK:
-    own = shared_parameters(RetGK, engine, walks)
-    kernel = RetGK(**own, graph_kernel=graph_kernel)
-    return set_fitted_kernel(kernel, engine, walks, graph_kernel, intake)
+_COMPUTED = ("inner_products_", "squared_norms_")

@@ -1,8 +1,9 @@
 """`save_model` and `load_model`: fitted models as files of arrays and JSON, which run no code."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,18 @@ from retgk._runtime.fields import (
     flatten_fields,
     is_stored,
     stored,
+    stored_class,
     stored_fields,
+    stored_name,
     unflatten,
 )
 from retgk._runtime.parameters import EVERYWHERE, check_parameters
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import GraphClassifier
-from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.kernel import RetGK
+from retgk.estimators.embedding import RetGKEmbedding, Vectors
 from retgk.estimators.regressor import GraphRegressor
+from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.others import all_kernels
-from retgk.kernels.others.base import PeerKernel
-from retgk.walks.probabilities import Walks
 
 DEFAULT_MAX_BYTES = 1 << 30
 DEFAULT_MAX_STEPS = 1 << 12
@@ -37,24 +38,8 @@ DEFAULT_MAX_STEPS = 1 << 12
 
 _KIND = "model"
 _WALKS_PER_NODE = 1 << 12  # of the most steps; the default is 200 walks
-_MODELS = (GraphClassifier, GraphRegressor, RetGK, RetGKEmbedding)
+_MODELS = (GraphClassifier, GraphRegressor, RetGKEmbedding, Vectors)
 _OUTPUTS = (None, "default", "pandas", "polars")
-
-# Parameters that shape what is computed after `fit`, by the object that keeps them from then on.
-_OF_WALKS = ("n_steps", "method", "n_walks", "self_loop", "nodes")
-_OF_ENGINE = (
-    "structure",
-    "attributes",
-    "scale_attributes",
-    "depth",
-    "level_weights",
-    "tol",
-    "feature_map",
-    "n_components",
-    "frequencies",
-    "unknown_labels",
-    "dtype",
-)
 
 for _splitter in (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold):
     stored(_splitter)
@@ -100,6 +85,7 @@ def load_model(
     *,
     max_bytes: int = DEFAULT_MAX_BYTES,
     max_steps: int = DEFAULT_MAX_STEPS,
+    trust: Sequence[str] = (),
 ) -> Any:
     """
     Read a model that `save_model` wrote.
@@ -117,6 +103,9 @@ def load_model(
         Most steps of random walks that the model may ask for, and a limit on its walks: 4096 for
         each node, of so many steps, or more of fewer. A stranger's model could otherwise ask for
         work without end.
+    trust : sequence of str, default=()
+        Modules with kernels of your own that the model may be made of, such as ``["my_kernels"]``;
+        they are imported. Nothing that a file names is imported otherwise.
 
     Returns
     -------
@@ -135,46 +124,35 @@ def load_model(
     (20,)
     """
     path = Path(path)
+    for module in [trust] if isinstance(trust, str) else trust:
+        import_module(module)
     document, arrays = read_arrays(path, _KIND, max_bytes=max_bytes)
     with _context(f"{path} is damaged", "save it again"):
         return _restored(document["model"], arrays, max_steps)
 
 
-def fitted_parameters(model: Any) -> dict[str, Any]:
-    """Parameters of a model as it was fitted, whatever they were set to since."""
-    parameters: dict[str, Any] = model.get_params(deep=False)
-    if isinstance(model, RetGK | RetGKEmbedding):
-        for keeper, names in ((model.walks_, _OF_WALKS), (model.engine_, _OF_ENGINE)):
-            parameters |= {name: getattr(keeper, name) for name in names if name in parameters}
-    return parameters
-
-
 def describe_model(model: Any, arrays: Arrays) -> dict[str, Any]:
     _check_class(model)
     check_is_fitted(model)
-    parameters = fitted_parameters(model)
+    parameters = (model.for_saving() if hasattr(model, "for_saving") else model).get_params(False)
     _check_storable(parameters)
     fitted = {name: getattr(model, name) for name in stored_fields(type(model), fitted=True)}
     return {
-        "class": type(model).__name__,
+        "class": stored_name(type(model)),
         "output": getattr(model, "_sklearn_output_config", {}).get("transform"),
         "parameters": flatten_fields(parameters, "", arrays),
         "fitted": flatten_fields(fitted, "", arrays),
     }
 
 
-def _models() -> dict[str, type]:
-    return {known.__name__: known for known in (*_MODELS, *PeerKernel.kinds)}
-
-
 def _check_class(model: Any) -> None:
-    known = _models().get(type(model).__name__)
-    if known is None or type(model) is not known:
+    if not (isinstance(model, (*_MODELS, GraphKernel)) and is_stored(type(model))):
         is_search = hasattr(model, "best_estimator_")
         part = "its best_estimator_" if is_search else "that step of a pipeline alone"
+        kinds = ", ".join(kind.__name__ for kind in _MODELS)
         raise InvalidInputError(
-            f"a model file holds one of {', '.join(_models())}, got {type(model).__name__}; save "
-            f"{part}"
+            f"a model file holds one of {kinds} or a kernel of graphs, got "
+            f"{type(model).__name__}; save {part}"
         )
 
 
@@ -193,14 +171,10 @@ def _check_storable(parameters: dict[str, Any]) -> None:
 
 
 def _restored(description: Any, arrays: Arrays, max_steps: int | None) -> Any:
-    known = _models().get(description["class"])
-    if known is None or not is_stored(known):
-        raise InvalidInputError(
-            f"there is no model {description['class']!r:.80}; if a newer retgk wrote the file, "
-            "upgrade retgk"
-        )
-    if max_steps is not None:
-        _check_walks(description, max_steps)
+    """The model; every array belongs to it."""
+    known: Any = stored_class(description["class"])
+    if not issubclass(known, (*_MODELS, GraphKernel)):
+        raise InvalidInputError(f"{description['class']!r:.80} is no model")
     names = (("parameters", False), ("fitted", True))
     values: dict[str, Any] = {}
     for part, fitted in names:
@@ -212,6 +186,8 @@ def _restored(description: Any, arrays: Arrays, max_steps: int | None) -> Any:
     # parameters may have been set to anything since: `fit` checks those that nothing else uses
     model = build(known, values, unchecked=description["parameters"])
     check_parameters(EVERYWHERE, model.get_params(deep=False))
+    if max_steps is not None:
+        _check_walks(getattr(model, "kernel_", model), max_steps)
     if arrays:
         raise InvalidInputError(f"the array {min(arrays)!r} belongs to nothing")
     if description["output"] not in _OUTPUTS:
@@ -221,13 +197,13 @@ def _restored(description: Any, arrays: Arrays, max_steps: int | None) -> Any:
     return model
 
 
-def _check_walks(description: Any, max_steps: int) -> None:
+def _check_walks(model: Any, max_steps: int) -> None:
     """Raise if the walks of one node would take longer than those of any honest model."""
-    if "walks_" not in description["fitted"]:
+    for part in getattr(model, "parts_", ()):
+        _check_walks(part, max_steps)
+    walks = getattr(model, "walks_", None)
+    if walks is None:
         return
-    walks = unflatten(description["fitted"]["walks_"])
-    if not isinstance(walks, Walks):
-        raise InvalidInputError("walks_ are no walks")
     remedy = "pass a larger max_steps if you trust it"
     if walks.n_steps > max_steps:
         raise InvalidInputError(

@@ -2,56 +2,65 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from inspect import signature
 from itertools import groupby
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import check_codes, check_shape
+from retgk._runtime.names import name_advice
 from retgk._runtime.parallel import n_threads
-from retgk._runtime.parameters import PREDICTORS, shared_parameters
+from retgk._runtime.parameters import PREDICTORS
 from retgk._runtime.processes import available_bytes, check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
-from retgk.estimators.kernel import RetGK, kernel_of_engine
-from retgk.graphs.batch import GraphBatch, warn_of_unknown_labels
-from retgk.io.convert import GraphsLike
+from retgk.estimators.kernel import RetGK, new_engine, new_features
+from retgk.graphs.batch import GraphBatch
+from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.embedded import EmbeddedEngine
-from retgk.kernels.engine import Engine, NodeFeatures, TakesGraphs, fit_intake
-from retgk.kernels.exact import ExactEngine
-from retgk.kernels.graph import KernelOfMeans, check_fitted_graph_kernel
+from retgk.kernels.engine import Engine, GraphIntake, NodeFeatures, TakesGraphs, fit_intake
+from retgk.kernels.graph import (
+    ExponentialGraphKernel,
+    KernelOfMeans,
+    PolynomialGraphKernel,
+    check_graph_kernel,
+)
+from retgk.kernels.kernel import Combination, GraphKernel
 from retgk.learning.folds import Fold
-from retgk.learning.metrics import Scoring
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (
-    NodeCandidate,
+    Choice,
     Score,
     Selection,
+    candidates_of,
     checked_penalties,
+    combinations_of,
     cross_validation_table,
     fold_mean,
-    graph_kernel_candidates,
-    node_candidates,
 )
 from retgk.learning.svm import GraphProducts, Machine, Solver, fit_products
 from retgk.learning.targets import TrainingSet, targets_of
 from retgk.walks.exact import Costs, published_cost
-from retgk.walks.probabilities import Method, SelfLoop, Walks
+from retgk.walks.probabilities import Walks
 
 MAX_EXACT_GRAPHS = 5_000
 MAX_EXACT_NODES = 1_000_000
 
 GRAPHS_AT_A_TIME = 4096
 
-AnyEngine = TypeVar("AnyEngine", ExactEngine, EmbeddedEngine)
+_SMALLER = "use kernel=RetGK(n_components=1024)"
+_COMPONENTS = 1024
+_DEPTHS_OF_EMBEDDINGS = (0, 2)
 
 
 class GraphPredictor(TakesGraphs):
@@ -59,24 +68,17 @@ class GraphPredictor(TakesGraphs):
 
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
-        *("approximate_", "engine_", "walks_", "intake_", "graph_kernel_", "solver_", "support_"),
-        *("dual_coef_", "intercept_", "best_params_", "best_score_", "best_index_", "cv_results_"),
-        "n_splits_",
+        *("kernel_", "solver_", "support_", "dual_coef_", "intercept_", "best_params_"),
+        *("best_score_", "best_index_", "cv_results_", "n_splits_"),
     )
 
-    approximate: bool | Literal["auto"]
+    kernel: GraphKernel | Literal["auto"]
     C: Any
-    scoring: Scoring
-    method: Method
-    n_walks: int
-    self_loop: SelfLoop
+    candidates: Any
+    scoring: Any
     n_jobs: int | None
-    verbose: int
-
-    approximate_: bool
-    engine_: ExactEngine | EmbeddedEngine
-    walks_: Walks
-    graph_kernel_: KernelOfMeans
+    verbose: Any
+    kernel_: GraphKernel
     solver_: str
     support_: Ints
     dual_coef_: Floats
@@ -88,40 +90,32 @@ class GraphPredictor(TakesGraphs):
     n_splits_: int
 
     def _check_machine(self, n_outputs: int | None) -> None:
-        self.engine_.check_restored(self.walks_.n_steps)
-        self.engine_.n_jobs = self.n_jobs
-        self.intake_.check(self.engine_.n_attributes)
-        check_fitted_graph_kernel(self.graph_kernel_)
-        n_support = self.engine_.n_graphs
+        """Raise unless what a file said of a fitted model fits together."""
+        n_support = self.kernel_.n_graphs_
         check_shape("support_", self.support_, n_support)
         check_codes("support_", self.support_, np.iinfo(np.int64).max)
         check_shape("dual_coef_", self.dual_coef_, n_outputs, n_support)
         check_shape("intercept_", self.intercept_, len(self.dual_coef_))
-        if self.approximate_ != isinstance(self.engine_, EmbeddedEngine):
-            raise InvalidInputError("approximate_ is not what the engine is")
 
     @property
-    def kernel_(self) -> RetGK:
-        """Kernel with the support graphs; only if exact."""
-        return kernel_of_engine(
-            self._engine_of(ExactEngine), self.walks_, self.graph_kernel_, self.intake_
-        )
+    def approximate_(self) -> bool:
+        """Whether the kernel is RetGK by random features."""
+        check_is_fitted(self, "kernel_")
+        return isinstance(getattr(self.kernel_, "engine_", None), EmbeddedEngine)
+
+    @property
+    def intake_(self) -> GraphIntake:  # type: ignore[override]
+        """What the model remembers of how its graphs came in."""
+        check_is_fitted(self, "kernel_")
+        return self.kernel_.intake_
 
     @property
     def embedding_(self) -> RetGKEmbedding:
-        """Transformer of the embedding; only if approximate."""
-        return embedding_of_engine(self._engine_of(EmbeddedEngine), self.walks_, self.intake_)
-
-    @property
-    def support_vectors_(self) -> Any:
-        """Embedded support graphs; only if approximate."""
-        return self._engine_of(EmbeddedEngine).vectors
-
-    def _engine_of(self, kind: type[AnyEngine]) -> AnyEngine:
-        check_is_fitted(self, "engine_")
-        if not isinstance(self.engine_, kind):
-            raise AttributeError(f"a model with approximate_={self.approximate_} has no such thing")
-        return self.engine_
+        """Transformer to the vectors of the kernel; only if it is RetGK by random features."""
+        if not self.approximate_:
+            raise AttributeError(f"{self.kernel_!r} has no random features, and no embedding_")
+        own: Any = self.kernel_
+        return embedding_of_engine(own.engine_, own.walks_, own.intake_)
 
     def explain(self, X: GraphsLike, target: Any = None, *, n_training: int = 5) -> Explanation:
         r"""
@@ -205,6 +199,8 @@ class GraphPredictor(TakesGraphs):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.two_d_array = False
+        if isinstance(self.kernel, GraphKernel):
+            tags.input_tags.pairwise = self.kernel.__sklearn_tags__().input_tags.pairwise
         tags.target_tags.required = True
         return tags
 
@@ -221,19 +217,40 @@ def unchanged_on_failure(model: GraphPredictor) -> Iterator[None]:
         raise
 
 
-def uses_embeddings(model: GraphPredictor, batch: GraphBatch) -> bool:
-    if model.approximate != "auto":
-        return bool(model.approximate)
+Candidates = Mapping[str, Any] | Literal["auto"] | None
+"""Values of parameters of a kernel to choose from, by name."""
+
+
+def taken_by(kernel: Any) -> Callable[[Any], Any]:
+    """How graphs are taken in: as a batch, unless the kernel takes something else."""
+    return kernel.taken if isinstance(kernel, GraphKernel) else as_batch
+
+
+def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
+    """The kernel that a user gives; RetGK, exact or by random features, for "auto"."""
+    if isinstance(model.kernel, GraphKernel):
+        return model.kernel
+    if model.kernel != "auto" or not isinstance(model.kernel, str):
+        raise InvalidInputError(
+            f"kernel must be 'auto' or a kernel such as RetGK() or WeisfeilerLehman(), got "
+            f"{model.kernel!r:.80}"
+        )
     # the work of the exact kernel is the square of the nodes, for each candidate
-    found = node_candidates(vars(model), batch.n_attributes, is_embedded=False)
-    runs = groupby(found, lambda nodes: nodes._replace(depth=0))  # depths share their levels
-    n_nodes = batch.n_nodes * len(list(runs)) ** 0.5
-    return len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
+    n_runs = len(RetGK.usual_candidates["scale_attributes"]) if batch.n_attributes else 1
+    n_nodes = batch.n_nodes * n_runs**0.5
+    is_large = len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
+    return RetGK(n_components=_COMPONENTS if is_large else None)
+
+
+def is_embedded(kernel: GraphKernel) -> bool:
+    """Whether a kernel is RetGK by random features."""
+    return isinstance(kernel, RetGK) and kernel.n_components is not None
 
 
 def fit_machine(
     model: GraphPredictor,
     data: TrainingSet,
+    kernel: GraphKernel,
     solver: Solver,
     columns: Ints,
     folds: Sequence[Fold],
@@ -242,41 +259,119 @@ def fit_machine(
 ) -> list[Floats]:
     """Choose among candidates, train, and give out-of-fold decision values for a calibration."""
     log = FitLog(model.verbose)
-    model.intake_, batch = fit_intake(model, data.batch)
-    candidates = _candidates(model, batch, seed)
-    kernels, penalties = graph_kernel_candidates(vars(model)), checked_penalties(model.C)
-    _check_memory(model, candidates, len(batch), len(columns))
-    is_ridge, n_machines = solver.name == LandmarkRidge.name, getattr(solver, "n_machines", 1)
-    sizes = (len(columns), len(kernels), len(penalties), len(folds), n_machines)
-    size = FitSize(model.approximate_, *sizes, is_ridge)
-    announce(model, batch, [one.nodes for one in candidates], size, log)
-
-    selection = Selection(solver, kernels, penalties, folds, score, model.n_jobs, log.candidate)
-    shares_levels = not model.approximate_ and len(columns) == len(batch)
-    runs = _runs(candidates if folds else candidates[:1], shares_levels)
-    for number, run in enumerate(runs):
-        with log.seconds("inner products %d of %d", number + 1, len(runs)):
-            if not model.approximate_:
-                _ = run[0].features.probabilities  # found once for all candidates
-            fitted = _fit_run(run, columns)
-        with log.seconds("choosing C, p and scale with them"):
-            for nodes, engine, products in fitted:
-                weighted = replace(products, weights=data.weights)
-                selection.consider(nodes._asdict(), engine, weighted)
-    choice = selection.clearly_best(_smallest_gain(model, folds))
+    kernel = kernel.with_common(model.n_jobs, seed)
+    fitting = _Fitting(model, data, solver, columns, folds, score, seed, log)
+    candidates: dict[str, Any] = {}
+    if isinstance(model.candidates, Mapping):
+        candidates = _checked_candidates(kernel, model.candidates)
+    elif isinstance(kernel, Combination):
+        kernel, params = _with_chosen_parts(kernel, fitting)
+        candidates = {name: (value,) for name, value in params.items()}
+    elif model.candidates == "auto":
+        candidates = _usual_candidates(kernel)
+    selection, choice = _selected(kernel, candidates, fitting, log)
     log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
-    with log.seconds("training on %d graphs", len(batch)):
+    with log.seconds("training on %d graphs", len(data.batch)):
         machine = solver.train(choice.products, choice.graph_kernel, choice.params["C"])
 
     model.cv_results_ = cross_validation_table(selection.rows, np.array(selection.scores))
     model.best_params_, model.best_index_ = choice.params, choice.place
     model.best_score_, model.n_splits_ = fold_mean(choice.scores), len(folds)
-    model.solver_, model.graph_kernel_ = solver.name, choice.graph_kernel
-    model.engine_ = choice.kernel.keep(machine.support)
-    model.walks_ = replace(candidates[0].features.walks, n_steps=choice.params["n_steps"])
+    model.solver_ = solver.name
+    model.kernel_ = choice.kernel(choice.graph_kernel, machine.support)
     model.support_ = data.positions[columns[machine.support]]
     model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
     return choice.decisions
+
+
+class _Fitting(NamedTuple):
+    """What does not change from one candidate to the next."""
+
+    model: GraphPredictor
+    data: TrainingSet
+    solver: Solver
+    columns: Ints
+    folds: Sequence[Fold]
+    score: Score
+    seed: int
+    log: "FitLog"
+
+
+_AS_IT_IS = PolynomialGraphKernel()  # the values themselves
+
+
+def _checked_candidates(kernel: GraphKernel, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = kernel.get_params()
+    for name in given:
+        if name not in known:
+            advice = name_advice(str(name), [own for own in known if own != "random_state"])
+            raise InvalidInputError(
+                f"candidates has {name!r}, which is no parameter of {kernel!r:.80}; {advice}"
+            )
+    return dict(given)
+
+
+def _usual_candidates(kernel: GraphKernel) -> dict[str, Any]:
+    """What a kernel says is worth trying, of the parameters that are left at their defaults."""
+    defaults = {name: own.default for name, own in signature(type(kernel)).parameters.items()}
+    usual = {
+        name: values
+        for name, values in kernel.usual_candidates.items()
+        if getattr(kernel, name.partition("__")[0]) == defaults[name.partition("__")[0]]
+    }
+    if is_embedded(kernel) and "depth" in usual:
+        usual["depth"] = _DEPTHS_OF_EMBEDDINGS
+    return usual
+
+
+def _with_chosen_parts(
+    kernel: Combination, fitting: _Fitting
+) -> tuple[Combination, dict[str, Any]]:
+    """Choose the parameters of every part as if it were alone: no more work than all of them."""
+    chosen: dict[str, Any] = {}
+    if fitting.model.candidates != "auto":
+        return kernel, chosen
+    quiet = FitLog(0)
+    for prefix, leaf in kernel.leaves():
+        candidates = _usual_candidates(leaf)
+        if candidates:
+            _, choice = _selected(clone(leaf), candidates, fitting, quiet)
+            own = {name: value for name, value in choice.params.items() if name != "C"}
+            chosen |= {prefix + name: value for name, value in own.items()}
+    fitting.log.info("chosen for the parts: %s", chosen)
+    return clone(kernel).set_params(**chosen), chosen
+
+
+def _selected(
+    kernel: GraphKernel, candidates: Mapping[str, Any], fitting: _Fitting, log: "FitLog"
+) -> tuple[Selection, Choice]:
+    """Consider all candidates of a kernel and of C, and give the one that is chosen."""
+    model, folds = fitting.model, fitting.folds
+    penalties = checked_penalties(model.C)
+    selection = Selection(
+        fitting.solver, penalties, folds, fitting.score, model.n_jobs, log.candidate
+    )
+    if isinstance(kernel, RetGK):
+        _consider_retgk(kernel, candidates, fitting, selection, log)
+        return selection, selection.clearly_best(_smallest_gain(model, folds))
+    batch, columns = fitting.data.batch, fitting.columns
+    n_copies = 2.2 if len(columns) < len(batch) else 3
+    check_room(int(8 * n_copies * len(batch) * len(columns)), "the kernel matrix", _SMALLER)
+    combinations = combinations_of(candidates)
+    for number, params in enumerate(combinations if folds else combinations[:1]):
+        own = clone(kernel).set_params(**params)
+        with log.seconds("kernel %d of %d", number + 1, len(combinations)):
+            values = own.fit_transform(batch)
+        norms = values.diagonal().copy()
+        values = np.ascontiguousarray(values[:, columns] if len(columns) < len(batch) else values)
+        products = GraphProducts(values, norms, columns, fitting.data.weights)
+        on_top: list[tuple[dict[str, Any], Any]] = [({}, _AS_IT_IS)]
+        selection.consider(params, partial(_kept, own, columns), products, on_top)
+    return selection, selection.clearly_best(0.0) if not combinations[1:] else selection.best()
+
+
+def _kept(kernel: GraphKernel, columns: Ints, _: Any, support: Ints) -> GraphKernel:
+    return kernel.keep(columns[support])
 
 
 def _smallest_gain(model: GraphPredictor, folds: Sequence[Fold]) -> float:
@@ -286,83 +381,144 @@ def _smallest_gain(model: GraphPredictor, folds: Sequence[Fold]) -> float:
     return 1.5 / len(np.unique(np.concatenate([test for _, test in folds])))
 
 
+# Candidates of RetGK: depths share their levels, all of them their return probabilities, and the
+# kernels on top of the inner products share these.
+
+
 class _Candidate(NamedTuple):
     """An engine to choose, not fitted yet, and the features that it will be fitted on."""
 
-    nodes: NodeCandidate
+    params: dict[str, Any]
+    kernel: RetGK
     engine: Any
     features: NodeFeatures
 
 
-def _candidates(model: GraphPredictor, batch: GraphBatch, seed: int) -> list[_Candidate]:
-    """Engines to choose from, all checked, that share one computation of return probabilities."""
-    chosen = node_candidates(vars(model), batch.n_attributes, model.approximate_)
-    engines = [_make_engine(model, nodes, seed) for nodes in chosen]
-    steps = [nodes.n_steps for nodes in chosen]
-    options = (model.method, model.n_walks, model.self_loop, engines[0].walk_seed)
-    for n_steps, engine in zip(steps, engines, strict=True):
-        Walks(n_steps, *options)  # which checks them
-        engine.check(batch)
-    features = NodeFeatures(batch, Walks(max(steps), *options), model.n_jobs)
-    shared = features.shared_by_steps(steps)
-    return [_Candidate(*own) for own in zip(chosen, engines, shared, strict=True)]
-
-
-def _make_engine(model: GraphPredictor, nodes: NodeCandidate, seed: int) -> Engine:
-    kind = EmbeddedEngine if model.approximate_ else ExactEngine
-    return kind(**{**shared_parameters(kind, model, nodes), "random_state": seed})
-
-
-def _check_memory(
-    model: GraphPredictor, candidates: Sequence[_Candidate], n_graphs: int, n_columns: int
+def _consider_retgk(
+    kernel: RetGK,
+    candidates: Mapping[str, Any],
+    fitting: _Fitting,
+    selection: Selection,
+    log: "FitLog",
 ) -> None:
+    model, columns, folds = fitting.model, fitting.columns, fitting.folds
+    intake, batch = fit_intake(kernel, fitting.data.batch)
+    is_exact = not is_embedded(kernel)
+    of_nodes = {name: own for name, own in candidates.items() if not name.startswith("graph_kern")}
+    of_graphs = {name: own for name, own in candidates.items() if name not in of_nodes}
+    on_top = [
+        (own, clone(kernel).set_params(**own).graph_kernel or ExponentialGraphKernel())
+        for own in combinations_of(of_graphs)
+    ]
+    for _, graph_kernel in on_top:
+        check_graph_kernel(graph_kernel, 2)
+    found = _candidates(kernel, of_nodes, batch)
+    _check_memory(found, len(batch), len(columns))
+    is_ridge = fitting.solver.name == LandmarkRidge.name
+    n_machines = getattr(fitting.solver, "n_machines", 1)
+    n_penalties = len(selection.penalties)
+    sizes = (len(columns), len(on_top), n_penalties, len(folds), n_machines)
+    size = FitSize(not is_exact, *sizes, is_ridge)
+    announce(model, batch, [one.kernel for one in found], size, log)
+    shares_levels = is_exact and len(columns) == len(batch) and kernel.level_weights is None
+    runs = _runs(found if folds else found[:1], shares_levels)
+    for number, run in enumerate(runs):
+        with log.seconds("inner products %d of %d", number + 1, len(runs)):
+            if is_exact:
+                _ = run[0].features.probabilities  # found once for all candidates
+            fitted = _fit_run(run, columns)
+        with log.seconds("choosing C and the kernel on top of them"):
+            for one, engine, products in fitted:
+                weighted = replace(products, weights=fitting.data.weights)
+                taken = partial(_taken, one, engine, intake)
+                selection.consider(one.params, taken, weighted, on_top)
+
+
+def _taken(
+    one: _Candidate, engine: Any, intake: GraphIntake, graph_kernel: KernelOfMeans, support: Ints
+) -> RetGK:
+    """Fitted kernel of a candidate, with the support graphs alone."""
+    kernel = one.kernel.set_params(graph_kernel=graph_kernel)
+    return kernel.take_engine(engine.keep(support), one.features.walks, graph_kernel, intake)
+
+
+def _candidates(kernel: RetGK, grid: Mapping[str, Any], batch: GraphBatch) -> list[_Candidate]:
+    """Engines to choose from, all checked, that share one computation of return probabilities."""
+    grid = dict(grid)
+    may_drop = len(candidates_of(grid.get("scale_attributes", "raw"), "scale_attributes")) > 1
+    if may_drop and batch.n_attributes == 0:
+        grid["scale_attributes"] = ("raw",)
+    kernels: list[tuple[dict[str, Any], RetGK]] = []
+    for params in combinations_of(grid):
+        own = clone(kernel).set_params(**params)
+        if may_drop and own.scale_attributes == "drop":
+            own.set_params(attributes=None)  # what their kernel is makes no difference
+        if repr(own) not in [repr(other) for _, other in kernels]:
+            kernels.append((params, own))
+    engines = [new_engine(own) for _, own in kernels]
+    for engine in engines:
+        engine.check(batch)
+    features = [
+        new_features(own, engine, batch) for (_, own), engine in zip(kernels, engines, strict=True)
+    ]
+    steps = [one.walks.n_steps for one in features]
+    if len({replace(one.walks, n_steps=1) for one in features}) == 1:
+        longest = features[int(np.argmax(steps))]
+        features = longest.shared_by_steps(steps)
+    return [
+        _Candidate(*own, engine, shared)
+        for own, engine, shared in zip(kernels, engines, features, strict=True)
+    ]
+
+
+def _check_memory(candidates: Sequence[_Candidate], n_graphs: int, n_columns: int) -> None:
     # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
-    n_copies = 2.2 if n_columns < n_graphs else 4 if model.approximate_ else 3
-    if not model.approximate_:
-        n_copies += max(one.nodes.depth for one in candidates)
+    is_exact = not is_embedded(candidates[0].kernel)
+    n_copies = 2.2 if n_columns < n_graphs else 3 if is_exact else 4
+    if is_exact:
+        n_copies += max(one.kernel.depth for one in candidates)
     n_bytes = int(8 * n_copies * n_graphs * n_columns)
-    check_room(n_bytes, "the kernel matrix", _REMEDIES["graphs" if model.approximate_ else "exact"])
+    check_room(n_bytes, "the kernel matrix", _SMALLER if is_exact else "give fewer graphs")
 
 
 def _runs(candidates: Sequence[_Candidate], shares_levels: bool) -> list[list[_Candidate]]:
     """Candidates one by one, or those that differ in depth alone together."""
     if not shares_levels:
         return [[own] for own in candidates]
-    return [list(run) for _, run in groupby(candidates, lambda own: own.nodes._replace(depth=0))]
+    return [list(run) for _, run in groupby(candidates, lambda one: _at_no_depth(one.kernel))]
+
+
+def _at_no_depth(kernel: RetGK) -> str:
+    """All that tells a candidate apart from others but its depth."""
+    return repr(kernel.get_params(deep=False) | {"depth": 0})
 
 
 def _fit_run(
     run: Sequence[_Candidate], columns: Ints
-) -> list[tuple[NodeCandidate, Engine, GraphProducts]]:
+) -> list[tuple[_Candidate, Engine, GraphProducts]]:
     """Fit a candidate, or the deepest of some: its levels are those of the others."""
     if len(run) == 1:
-        nodes, engine, features = run[0]
-        return [(nodes, engine, fit_products(engine, features, columns))]
-    deepest = max(run, key=lambda own: own.nodes.depth)
+        (one,) = run
+        return [(one, one.engine, fit_products(one.engine, one.features, columns))]
+    deepest = max(run, key=lambda own: own.kernel.depth)
     by_depth = deepest.engine.fit(deepest.features).products_by_depth()
-    fitted: list[tuple[NodeCandidate, Engine, GraphProducts]] = []
-    for nodes, *_ in run:
-        norms = by_depth[nodes.depth].diagonal().copy()
-        own = deepest.engine.at_depth(nodes.depth, norms)
-        fitted.append((nodes, own, GraphProducts(by_depth[nodes.depth], norms, columns)))
+    fitted: list[tuple[_Candidate, Engine, GraphProducts]] = []
+    for one in run:
+        products = by_depth[one.kernel.depth]
+        norms = products.diagonal().copy()
+        own = deepest.engine.at_depth(one.kernel.depth, norms)
+        fitted.append((one, own, GraphProducts(products, norms, columns)))
     return fitted
 
 
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
-    batch = model.intake_.new_batch(X)
-    warn_of_unknown_labels(batch.label_names, model.engine_.label_names)
+    batch = model.kernel_.new(X)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
-    norms = model.engine_.squared_norms()
     parts = [np.empty((0, len(model.intercept_)))]
     for start in range(0, len(batch), GRAPHS_AT_A_TIME):
-        some = batch[start : start + GRAPHS_AT_A_TIME]
-        features = NodeFeatures(some, model.walks_, model.n_jobs)
-        if not model.approximate_:  # embeddings find them piece by piece
-            _ = features.probabilities
-        new = model.engine_.compare(features)
-        rows = model.graph_kernel_(new.products(), new.squared_norms(), norms)
+        rows = model.kernel_.rows(batch[start : start + GRAPHS_AT_A_TIME])
         parts.append(machine.decisions(rows))
     return np.concatenate(parts)
 
@@ -422,11 +578,11 @@ _PIECE_NODES = 1 << 17  # nodes of which embeddings hold probabilities at a time
 _FEW_CANDIDATES = 12  # of what describes nodes: those of scale_attributes and depth by default
 
 _REMEDIES = {
-    "walks": 'method="monte-carlo" estimates return probabilities in a fraction of that',
-    "exact": "use approximate=True",
+    "walks": 'Walks(method="monte-carlo") estimates return probabilities in a fraction of that',
+    "exact": "use kernel=RetGK(n_components=1024)",
     "embedded": "use a smaller n_components",
-    "choosing": "give fewer candidates, such as C=10, p=1, scale=1, or fewer folds",
-    "nodes": "give fewer candidates of n_steps, scale_attributes and node kernels",
+    "choosing": "give fewer candidates, such as C=10 and candidates={}, or fewer folds",
+    "nodes": "give fewer candidates of what describes nodes",
     "landmarks": "use a smaller n_landmarks",
     "graphs": "give fewer graphs",
 }
@@ -458,28 +614,29 @@ class Estimate(NamedTuple):
         return self.walks + self.kernel + self.choosing
 
 
-def estimate(
-    model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize
-) -> Estimate:
+def estimate(model: Any, batch: GraphBatch, kernels: Sequence[RetGK], size: FitSize) -> Estimate:
+    """Seconds and bytes that fitting takes."""
     cores = min(n_threads(model.n_jobs), n_threads(-1))
-    n_steps = max(one.n_steps for one in nodes)
-    kernel, n_bytes = (_embedded if size.is_embedded else _exact)(model, batch, n_steps, size)
-    choosing = len(nodes) * (_ridge if size.is_ridge else _support_vectors)(len(batch), size)
+    walks = max((own.walks or Walks() for own in kernels), key=lambda own: own.n_steps)
+    cost = _embedded if size.is_embedded else _exact
+    kernel, n_bytes = cost(kernels[0], batch, walks.n_steps, size)
+    choosing = len(kernels) * (_ridge if size.is_ridge else _support_vectors)(len(batch), size)
     n_bytes += 8.0 * _matrices(size, cores) * len(batch) * size.n_columns
     n_bytes += 8.0 * size.n_columns**2 * (size.n_folds + 2 * cores if size.is_ridge else 0)
-    walks = _walks(model, batch, n_steps)
     per_second = 1e9 * cores
-    matrices = _n_matrices(nodes, size.is_embedded)
     return Estimate(
-        walks / per_second, matrices * kernel / per_second, choosing / per_second, n_bytes
+        _walks(walks, batch) / per_second,
+        _n_matrices(kernels, size.is_embedded) * kernel / per_second,
+        choosing / per_second,
+        n_bytes,
     )
 
 
-def _n_matrices(nodes: Sequence[NodeCandidate], is_embedded: bool) -> float:
+def _n_matrices(kernels: Sequence[RetGK], is_embedded: bool) -> float:
     """Kernel matrices to compute; depths of the exact one share theirs, for twice the work."""
     if is_embedded:
-        return len(nodes)
-    runs = groupby(nodes, lambda own: own._replace(depth=0))
+        return len(kernels)
+    runs = groupby(kernels, _at_no_depth)
     return sum(2.0 if max(own.depth for own in run) else 1.0 for _, run in runs)
 
 
@@ -488,14 +645,14 @@ def _matrices(size: FitSize, cores: int) -> float:
     return 2.2 if size.is_ridge else 3 + 0.8 * min(cores, max(1, size.n_folds))
 
 
-def _walks(model: Any, batch: GraphBatch, n_steps: int) -> float:
-    if model.method == "eigh":
+def _walks(walks: Walks, batch: GraphBatch) -> float:
+    if walks.method == "eigh":
         return published_cost(batch)
-    if model.method != "exact":
-        return _STEP_OF_A_WALK * batch.n_nodes * float(model.n_walks) * n_steps
+    if walks.method != "exact":
+        return _STEP_OF_A_WALK * batch.n_nodes * float(walks.n_walks) * walks.n_steps
     entries = np.diff(batch.indptr[batch.node_ptr])
     sizes = batch.node_counts
-    return Costs.of(sizes, entries, sizes, n_steps).total(sizes, _WALK_FACTOR)
+    return Costs.of(sizes, entries, sizes, walks.n_steps).total(sizes, _WALK_FACTOR)
 
 
 def _exact(_: Any, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[float, float]:
@@ -507,10 +664,10 @@ def _exact(_: Any, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[floa
     return work, 2.0 * 8 * batch.n_nodes * n_inputs
 
 
-def _embedded(model: Any, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[float, float]:
+def _embedded(own: RetGK, batch: GraphBatch, n_steps: int, size: FitSize) -> tuple[float, float]:
     """Nanoseconds and bytes of vectors, and of inner products in their blocks of labels."""
-    width, n_inputs = int(np.prod(model.n_components)), n_steps + batch.n_attributes
-    is_wide = model.feature_map != "phases"  # a block of features for each label
+    width, n_inputs = int(np.prod(own.n_components or 1)), n_steps + batch.n_attributes
+    is_wide = own.feature_map != "phases"  # a block of features for each label
     blocks = _graphs_with_label(batch) if is_wide else np.array([float(len(batch))])
     products = float((blocks**2).sum()) * width * size.n_columns / len(batch)
     work = _FEATURE * batch.n_nodes * width * n_inputs + _PRODUCT * products
@@ -546,10 +703,14 @@ def _ridge(n_graphs: int, size: FitSize) -> float:
 
 
 def announce(
-    model: Any, batch: GraphBatch, nodes: Sequence[NodeCandidate], size: FitSize, log: FitLog
+    model: Any, batch: GraphBatch, kernels: Sequence[RetGK], size: FitSize, log: FitLog
 ) -> Estimate:
-    """Log what fitting takes, and warn where it is long or more than the memory that is free."""
-    found = estimate(model, batch, nodes, size)
+    """
+    Log what fitting takes, and warn where it is long or more than the memory that is free.
+
+    Exact return probabilities that are long by themselves have a warning of their own.
+    """
+    found = estimate(model, batch, kernels, size)
     kind = "embedded" if size.is_embedded else "exact"
     log.info(
         "%d graphs of %d nodes, %s kernel, %d x %d candidates, %d folds: about %s (return "
@@ -557,7 +718,7 @@ def announce(
         len(batch),
         batch.n_nodes,
         kind,
-        len(nodes),
+        len(kernels),
         size.n_kernels * size.n_penalties,
         size.n_folds,
         *map(_in_words, (found.seconds, *found[:3])),
@@ -572,7 +733,7 @@ def announce(
         warn_user(InputWarning(f"{problem}; {_memory_remedy(size)}"))
     elif found.seconds > LONG_SECONDS >= found.walks:
         problem = f"fitting takes about {_in_words(found.seconds)} on this machine"
-        warn_user(InputWarning(f"{problem}; {_time_remedy(found, len(nodes), kind)}"))
+        warn_user(InputWarning(f"{problem}; {_time_remedy(found, len(kernels), kind)}"))
     return found
 
 

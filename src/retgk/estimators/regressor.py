@@ -11,42 +11,51 @@ from retgk._runtime.names import RandomState, whole_seed
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
+    Candidates,
     GraphPredictor,
     decision_values,
     fit_machine,
+    kernel_to_fit,
+    taken_by,
     unchanged_on_failure,
-    uses_embeddings,
 )
 from retgk.io.convert import GraphsLike
-from retgk.kernels.embedded import FeatureMap
-from retgk.kernels.engine import Imputation, ScaleAttributes, check_fit
-from retgk.kernels.exact import DEFAULT_TOL
-from retgk.kernels.exact_points import AttributeKernel
-from retgk.kernels.node import NodeKernel
+from retgk.kernels.engine import check_fit
+from retgk.kernels.kernel import GraphKernel
 from retgk.learning.folds import FoldMaker, inner_folds
 from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import Trial, ValueOutcomes, mean_r2
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
 from retgk.learning.selection import Score
 from retgk.learning.targets import real_targets, training_set
-from retgk.walks.probabilities import Method, SelfLoop
 
 
 class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     r"""
-    Predict values of graphs by kernel ridge regression on the RetGK kernel.
+    Predict values of graphs by kernel ridge regression on a kernel of graphs.
 
     It minimises :math:`\sum_i (f(G_i) - y_i)^2 + |f|^2 / (2 C)` over the functions
     :math:`f(G) = \sum_s a_s K(G, G_s) + b` of all training graphs, or of 1,000 of them
     (landmarks, drawn at random) where there are more. Least squares need no width of a tube, as
     support vector regression does, are what `score` measures, and have closed solutions.
-    Every parameter marked (candidates) takes one value or a list of values, of which
-    cross-validation on the training graphs chooses, in the way of `GraphClassifier`.
+    Parameters are chosen by cross-validation on the training graphs, in the way of
+    `GraphClassifier`.
 
     Parameters
     ----------
-    C : float (candidates), default=(0.1, 1, 10, 100, 1000)
-        Weight of errors against smoothness.
+    kernel : GraphKernel or "auto", default="auto"
+        Kernel of graphs: `RetGK`, `WeisfeilerLehman`, ..., sums and products of them, or your own.
+        "auto" is `RetGK`: exact up to 5,000 graphs and 1,000,000 nodes (times the root of the
+        number of ways in which attributes enter), a minute or so of work; by 1,024 random
+        features above.
+    C : float or sequence of float, default=(0.1, 1, 10, 100, 1000)
+        Weight of errors against smoothness; of several, cross-validation chooses.
+    candidates : "auto", dict or None, default="auto"
+        Values of parameters of the kernel to choose from, by name: ``{"depth": (0, 2)}``, or
+        ``{"k1__structure__gamma": (1.0, 5.0)}`` for a sum. "auto" takes the usual ones of the
+        kernel (``usual_candidates``) for parameters that are at their defaults; for sums and
+        products each part is chosen as if it were alone. None or an empty dict take the kernel as
+        it is.
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled ones of two graphs or more, a splitter of
         scikit-learn, or (train, test) pairs; None is 5. With `groups` in `fit`, a number makes
@@ -55,20 +64,25 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         By what candidates are chosen: any scorer of scikit-learn, such as
         ``"neg_mean_absolute_error"``, or a callable with (estimator, X, y); None is R^2. See
         `GraphClassifier`.
-    approximate, n_steps, p, scale, structure, attributes, scale_attributes, depth
-        As in `GraphClassifier`; but for the first, one value or candidates.
-    feature_map, n_components, n_landmarks, method, n_walks, self_loop, impute_attributes, tol
-        As in `GraphClassifier`.
-    n_jobs, verbose
-        As in `GraphClassifier`.
+    n_landmarks : int, optional
+        Graphs that regularised least squares are expressed in; more are more accurate, at a
+        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
+    n_jobs : int, optional
+        Threads; None for all cores, but for one inside workers of joblib. It changes no result.
+        The kernel has the same, unless it has its own.
+    verbose : int, default=0
+        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
+        logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
-        Seed of folds, landmarks, nodes drawn for a median, frequencies and Monte Carlo. With
-        None, results differ a little from call to call.
+        Seed of all that is drawn, by the kernel too, unless it has its own. With None, results
+        differ a little from call to call.
 
     Attributes
     ----------
+    kernel_ : GraphKernel
+        The chosen kernel, fitted, with the support graphs.
     best_params_ : dict
-        Chosen values of C, p, scale, n_steps, structure and attributes.
+        Chosen values of C and of the parameters that had candidates.
     best_score_ : float
         Their mean score over the folds: R^2 (the mean over several outputs), or what `scoring`
         names; NaN if there were no folds.
@@ -78,10 +92,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         What found the coefficients.
     target_ndim_ : int
         1 if `fit` got one value for each graph, 2 if it got rows of them.
-    approximate_, best_index_, cv_results_, engine_, reading_, walks_, graph_kernel_
-        As in `GraphClassifier`.
-    kernel_, embedding_, support_vectors_
-        As in `GraphClassifier`.
+    reading_ : Reading or None
+        How the fitted graphs were read; new ones are read alike.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
@@ -96,6 +108,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
 
     Examples
     --------
+    >>> from retgk import GraphRegressor
     >>> from retgk.datasets import make_graph_classification
     >>> graphs = make_graph_classification(n_graphs=60, random_state=0).graphs
     >>> model = GraphRegressor(random_state=0).fit(graphs[:40], graphs.edge_counts[:40])
@@ -109,53 +122,23 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
 
     def __init__(
         self,
+        kernel: GraphKernel | Literal["auto"] = "auto",
         *,
-        approximate: bool | Literal["auto"] = "auto",
-        n_steps: int | Sequence[int] = 50,
         C: float | Sequence[float] = (0.1, 1, 10, 100, 1000),
-        p: float | Sequence[float] = (1, 2),
-        scale: float | Sequence[float] = (1, 8),
-        structure: NodeKernel | Sequence[NodeKernel | None] | None = None,
-        attributes: AttributeKernel | Sequence[AttributeKernel] = None,
-        scale_attributes: ScaleAttributes | Sequence[ScaleAttributes] = (
-            "standard",
-            "raw",
-            "drop",
-        ),
-        depth: int | Sequence[int] | None = None,
-        feature_map: FeatureMap = "phases",
-        n_components: int = 1024,
-        n_landmarks: int | None = None,
+        candidates: Candidates = "auto",
         cv: FoldMaker | None = 5,
         scoring: Scoring = None,
-        method: Method = "exact",
-        n_walks: int = 200,
-        self_loop: SelfLoop = "mean",
-        impute_attributes: Imputation | None = None,
-        tol: float = DEFAULT_TOL,
+        n_landmarks: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: RandomState = None,
     ) -> None:
-        self.approximate = approximate
-        self.n_steps = n_steps
+        self.kernel = kernel
         self.C = C
-        self.p = p
-        self.scale = scale
-        self.structure = structure
-        self.attributes = attributes
-        self.scale_attributes = scale_attributes
-        self.depth = depth
-        self.feature_map = feature_map
-        self.n_components = n_components
-        self.n_landmarks = n_landmarks
+        self.candidates = candidates
         self.cv = cv
         self.scoring = scoring
-        self.method = method
-        self.n_walks = n_walks
-        self.self_loop = self_loop
-        self.impute_attributes = impute_attributes
-        self.tol = tol
+        self.n_landmarks = n_landmarks
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -190,7 +173,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         """
         check_fit(self, options)
         with unchanged_on_failure(self):
-            data = training_set(X, y, sample_weight, groups)
+            data = training_set(X, y, sample_weight, groups, taken_by(self.kernel))
             values = real_targets(data.targets)
             self.target_ndim_, n_graphs = values.ndim, len(values)
             columns = values.reshape(n_graphs, -1)
@@ -199,7 +182,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
                     "there is one graph (n_samples=1); a regressor needs several"
                 )
             seed = whole_seed(self.random_state, n_bits=31)
-            self.approximate_ = uses_embeddings(self, data.batch)
+            kernel = kernel_to_fit(self, data.batch)
             folds = inner_folds(self.cv, values, seed, data.grouping)
             trial = Trial(data, ValueOutcomes(values.ndim), columns, folds)
             weights = np.ones(n_graphs) if data.weights is None else data.weights
@@ -208,7 +191,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             score: Score = mean_r2(trial)
             if self.scoring is not None:
                 score = fold_scorer(self.scoring, self, trial)
-            fit_machine(self, data, solver, landmarks, folds, score, seed)
+            fit_machine(self, data, kernel, solver, landmarks, folds, score, seed)
         return self
 
     def __sklearn_tags__(self) -> Any:

@@ -39,6 +39,7 @@ from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset
 from retgk.learning.outcomes import ClassOutcomes
 from retgk.plot import checked_positions
+from retgk.walks.probabilities import Walks
 
 _FRAME_HEIGHT = 760
 
@@ -446,8 +447,8 @@ def _pack_map(
     """Places and nearest graphs, and the kernel by which the page compares two graphs."""
     width = _WIDE if len(batch) <= _FEW else _NARROW
     embedding = RetGKEmbedding(
-        _N_STEPS,
-        n_components=width,
+        width,
+        walks=Walks(_N_STEPS),
         dtype=np.float32,
         n_jobs=n_jobs,
         random_state=seed,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from retgk._runtime.files import check_regular, memory_limit
+from retgk._runtime.files import atomic_folder, check_regular, memory_limit
 from retgk._runtime.names import check_keywords
 from retgk._runtime.processes import (
     ProcessLimits,
@@ -18,11 +18,14 @@ from retgk._runtime.processes import (
     run_to_end,
 )
 from retgk.errors import InvalidInputError
+from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset, without_empty_targets
 from retgk.io.formats import (
+    Format,
     PathLike,
     checked_format,
     format_of,
+    formats,
     reading_options,
     text_of_name,
 )
@@ -180,3 +183,85 @@ def answer_request() -> None:
     messages = [each.message for each in told if isinstance(each.message, Warning)]
     (folder / _ANSWER).write_bytes(pickle.dumps((answer, messages)))
     os._exit(0)  # without waiting for threads of libraries
+
+
+def write_graphs(
+    graphs: GraphsLike,
+    path: PathLike,
+    *,
+    format: str | None = None,  # noqa: A002
+) -> Path:
+    """
+    Write graphs to a file, or to a folder where the format needs one, that `read_graphs` reads.
+
+    Targets, labels, attributes and weights are kept; where a format has no room for what the
+    graphs have, that is an error. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    graphs : GraphBatch, GraphDataset or anything that `as_batch` takes
+        The graphs.
+    path : path-like
+        The file, which is replaced if it is there; its ending tells the format. Or a new folder.
+    format : str, optional
+        Name of a format, such as "graphml", where the ending does not tell.
+
+    Returns
+    -------
+    Path
+        The file or folder.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from retgk import read_graphs, write_graphs
+    >>> from retgk.datasets import make_graph_classification
+    >>> data = make_graph_classification(n_graphs=6, random_state=0)
+    >>> with TemporaryDirectory() as folder:
+    ...     read_graphs(write_graphs(data, f"{folder}/six.jsonl")).graphs == data.graphs
+    True
+    """
+    target = Path(path)
+    form = format_to_write(target, format)
+    if isinstance(graphs, GraphDataset):
+        dataset = graphs
+    else:
+        dataset = GraphDataset(as_batch(graphs), None, target.stem)
+    assert form.write is not None
+    if not form.writes_folder:
+        form.write(dataset, target)
+        return target
+    with atomic_folder(target) as part:
+        form.write(dataset, part)
+        if dataset.targets is not None:  # in the form that `targets` reads
+            lines = [f"{one}\n" for one in dataset.targets.tolist()]
+            (part / "targets.txt").write_text("".join(lines), encoding="utf-8")
+    return target
+
+
+def format_to_write(target: Path, name: str | None) -> Format:
+    """Format of a name, or by the ending of the target; raise if it cannot be written there."""
+    written = [form for form in formats().values() if form.write is not None]
+    in_files = [form for form in written if not form.writes_folder]
+    endings = ", ".join(ending for form in in_files for ending in form.endings)
+    folders = " or ".join(form.name for form in written if form.writes_folder)
+    if name is None:
+        form = next((form for form in in_files if form.is_named(target)), None)
+        if form is None:
+            raise InvalidInputError(
+                f"cannot tell from {str(target)!r} what to write; end the name in one of "
+                f"{endings}, or name a format, such as {folders}, which make a folder of that name"
+            )
+    else:
+        form = checked_format(name)
+        if form not in written:
+            names = ", ".join(form.name for form in written)
+            raise InvalidInputError(f"{name} is not written; choose from {names}")
+    if form.writes_folder and os.path.lexists(target):
+        raise InvalidInputError(f"{target} exists; remove it, or choose a new folder")
+    if not form.writes_folder and not form.is_named(target):
+        raise InvalidInputError(
+            f"{form.name} is written to a file that ends in {' or '.join(form.readable)}, not to "
+            f"{target}"
+        )
+    return form

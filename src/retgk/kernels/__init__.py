@@ -3,7 +3,7 @@ Kernels between graphs and between nodes.
 
 `RetGK`, and of other authors `WeisfeilerLehman`, `ShortestPath`, ...; ``a + b``, ``a * b``,
 ``0.5 * a``, ``a.normalized()`` and `mean_of` combine them, `Precomputed` takes values,
-`KernelOfMeans` is the base of your own. `Laplacian`, ... compare nodes. `RetGKEmbedding` and
+`GraphKernel` is the base of your own. `Laplacian`, ... compare nodes. `RetGKEmbedding` and
 `Vectors` give vectors of graphs.
 """
 

@@ -45,6 +45,7 @@ from retgk.kernels.engine import (
     check_scaling,
     largest_attribute,
 )
+from retgk.kernels.exact_any import CalledComparison, CalledGraphs
 from retgk.kernels.exact_points import (
     NO_COLOUR,
     AttributeKernel,
@@ -107,7 +108,7 @@ class ExactEngine:
     _scaling: AttributeScaling = field(init=False, default_factory=AttributeScaling)
     _levels: LabelLevels = field(init=False, default_factory=LabelLevels)
     _columns: list[Ints] = field(init=False, default_factory=list)
-    _graphs: "FittedGraphs" = field(init=False)
+    _graphs: "FittedGraphs | CalledGraphs" = field(init=False)
     _norms: Floats | None = field(init=False, default=None)
     _means: Floats | None = field(init=False, default=None)
 
@@ -153,6 +154,9 @@ class ExactEngine:
         ]
         self._check_values(points, graphs)
         kept = points if keep is None else points.of_graphs(keep)
+        if not all(kernel.is_compiled for kernel in self.kernels):
+            self._graphs = CalledGraphs(kept, self.kernels)
+            return self
         try:
             self._graphs = FittedGraphs.of(kept, self.kernels, self.tol, self.n_jobs)
         except RoundingError as error:
@@ -206,13 +210,13 @@ class ExactEngine:
             self._means = self._graphs.gram(n_jobs=self.n_jobs).mean(axis=1)
         return self._means
 
-    def compare(self, graphs: NodeFeatures) -> "ExactComparison":
+    def compare(self, graphs: NodeFeatures) -> "ExactComparison | CalledComparison":
         check_alike(graphs.batch, self._has_labels, self.n_attributes)
         graphs.check_steps(self._graphs.n_steps)
         check_attribute_sizes(graphs.batch)
         points = self._points(graphs)
         self._check_values(points, graphs)
-        return ExactComparison.of(points, self._graphs, self.tol, graphs.n_jobs)
+        return self._graphs.compare(points, self.tol, graphs.n_jobs)
 
     def level_products(self) -> Iterator[Floats]:
         """Inner products of the kept graphs at each level of refined labels, the label first."""
@@ -252,23 +256,10 @@ class ExactEngine:
         return kept
 
     def work(self) -> float:
-        return float((np.bincount(self._graphs.points.labels).astype(float) ** 2).sum())
+        return self._graphs.work()
 
     def digest(self) -> str:
-        points, kernel = self._graphs.points, self._graphs.frame.tile_kernel
-        layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
-        digest = hashlib.sha256(repr(layout).encode())
-        for array in (
-            kernel.block_ptr,
-            points.coordinates,
-            points.labels,
-            points.entry_points,
-            points.entry_graphs,
-            points.entry_weights,
-        ):
-            digest.update(repr(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        return self._graphs.digest()
 
     def for_saving(self) -> Self:
         self.squared_norms()  # all else that is found on the way is found again
@@ -287,14 +278,17 @@ class ExactEngine:
         has_gammas = all(isinstance(kernel.gamma, float | int) for kernel in self.kernels)
         if len(self.kernels) != len(widths) or not has_gammas:
             raise InvalidInputError("kernels are not one for each block, with a number for gamma")
-        _check_frame(self._graphs.frame, self.kernels, widths)
         n_labels = max(1, len(self.label_names)) if self._has_labels else 1
         if self._levels.refinement.n_labels != n_labels:
             raise InvalidInputError("levels are those of other labels")
-        _check_points(self._graphs, self._levels)
+        if isinstance(self._graphs, CalledGraphs):
+            self._graphs.check(widths, self.depth + 1)
+        else:
+            _check_frame(self._graphs.frame, self.kernels, widths)
+            _check_points(self._graphs, self._levels)
         if self._norms is None:
             raise InvalidInputError("squared norms are missing")
-        check_shape("norms", self._norms, self._graphs.points.n_graphs)
+        check_shape("norms", self._norms, self._graphs.n_graphs)
 
     def _points(self, features: NodeFeatures) -> NodePoints:
         batch = features.batch
@@ -425,6 +419,31 @@ class FittedGraphs:
     def n_steps(self) -> int:
         """Number of return probabilities, the first block of features."""
         return next(len(factor.mean) for factor in self.frame.factors if factor.block == 0)
+
+    def compare(self, nodes: NodePoints, tol: float, n_jobs: int | None) -> "ExactComparison":
+        """Put nodes of new graphs beside the points."""
+        return ExactComparison.of(nodes, self, tol, n_jobs)
+
+    def work(self) -> float:
+        """Values of node kernels in all inner products."""
+        return float((np.bincount(self.points.labels).astype(float) ** 2).sum())
+
+    def digest(self) -> str:
+        """Hash of everything that inner products depend on."""
+        points, kernel = self.points, self.frame.tile_kernel
+        layout = (kernel.kernels, str(np.dtype(kernel.dtype)), points.n_graphs)
+        digest = hashlib.sha256(repr(layout).encode())
+        for array in (
+            kernel.block_ptr,
+            points.coordinates,
+            points.labels,
+            points.entry_points,
+            points.entry_graphs,
+            points.entry_weights,
+        ):
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     def of_graphs(self, graphs: Ints) -> "FittedGraphs":
         return FittedGraphs(self.points.of_graphs(graphs), self.frame)

@@ -39,6 +39,7 @@ AttributeKernel = NodeKernel | Mapping[str, tuple[Any, NodeKernel]] | None
 _CHUNK_NODES = 1 << 11  # with 50 features they fit the second-level cache
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class NodePoints:
     """Features of the nodes of many graphs."""

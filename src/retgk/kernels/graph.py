@@ -6,7 +6,7 @@ is written here, once.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -281,3 +281,33 @@ def _collected(
 def check_fitted_graph_kernel(kernel: KernelOfMeans) -> None:
     if isinstance(getattr(kernel, "gamma", 1.0), str):
         raise InvalidInputError(f"{kernel} has no number for gamma")
+
+
+# Kernels of graphs with themselves, and kernel values that are divided by their roots.
+
+
+class NormParts(NamedTuple):
+    """
+    Norms as products, so that products of two of them are numbers however large they are.
+
+    Units are powers of two: what is multiplied by them has the same digits as before.
+    """
+
+    units: Floats  # (n_graphs,): one over the root of the power of four in each norm
+    rest: Floats  # (n_graphs,): what is left of it, from 1/4 to 1; zero for a norm of zero
+
+    @classmethod
+    def of(cls, norms: Floats) -> "NormParts":
+        """Parts of norms."""
+        halves = (np.frexp(norms)[1] + 1) // 2
+        return cls(np.ldexp(1.0, -halves), np.ldexp(norms, -2 * halves))
+
+
+def divide_by_norms(values: Floats, row_norms: Floats, column_norms: Floats) -> None:
+    """Divide kernel values, in place, by the roots of both norms; zero where a norm is zero."""
+    rows, columns = NormParts.of(row_norms), NormParts.of(column_norms)
+    values *= rows.units[:, None]
+    values *= columns.units
+    scale = np.sqrt(np.outer(rows.rest, columns.rest))
+    scale[scale == 0] = np.inf
+    values /= scale

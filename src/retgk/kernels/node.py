@@ -55,8 +55,9 @@ class NodeKernel:
     """Numbers that the length of a frequency depends on; None for kernels without frequencies."""
 
     def __init_subclass__(cls) -> None:
+        stored(cls)
         if not any(base in NodeKernel.kinds for base in cls.__mro__):
-            NodeKernel.kinds.append(stored(cls))
+            NodeKernel.kinds.append(cls)
 
     def __post_init__(self) -> None:
         _check_gamma(self.gamma, type(self).__name__)
@@ -82,6 +83,12 @@ class NodeKernel:
     @property
     def coordinate_scale(self) -> float:
         return self.rate if self.argument == "distance" else float(np.sqrt(self.rate))
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether compiled loops compute it, as its class says what they need to know."""
+        own = next(kind for kind in type(self).__mro__ if "__call__" in vars(kind))
+        return self.argument is not None and own.__module__ == NodeKernel.__module__
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
         """Give the matrix of kernel values between rows of x and rows of y."""
@@ -328,9 +335,14 @@ def check_kernel_class(kernel: object, name: str, classes: Sequence[type], rule:
 
 
 def check_node_kernel(kernel: Any, name: str, also: tuple[type, ...] = ()) -> None:
+    """Raise unless the parameter `name` is a kernel that is computed between any two nodes."""
+    if isinstance(kernel, (NodeKernel, *also)) and callable(kernel):
+        return
     classes = (*also, *(kind for kind in NodeKernel.kinds if kind.argument is not None))
-    rule = f"a {_listed(classes)} kernel, such as {classes[0].__name__}()"
-    check_kernel_class(kernel, name, classes, rule)
+    raise InvalidInputError(
+        f"{name} must be a {_listed(classes)} kernel, such as {classes[0].__name__}(), or a "
+        f"NodeKernel of your own, got {kernel!r}"
+    )
 
 
 def check_fourier_kernel(kernel: Any, name: str) -> None:

@@ -416,6 +416,7 @@ def refined_labels(
 # Labels refined by neighbourhoods as levels of one label domain, fitted and applied.
 
 
+@stored
 @dataclass(frozen=True, eq=False)
 class Levels:
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product, starmap
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from retgk._runtime.parameters import PREDICTORS, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans
+from retgk.kernels.graph import KernelOfMeans
 from retgk.learning.folds import Fold, FoldMaker, inner_folds
 from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial
 from retgk.learning.ridge import LandmarkRidge
@@ -25,10 +25,6 @@ from retgk.learning.targets import (
     label_weights,
 )
 
-# The order is that of accuracy on collections that are in no table of results: MUTAG, PTC_MM,
-# PTC_FR, PTC_FM and COX2, ten folds twice.
-_DEPTHS = (2, 0, 1, 3)
-_DEPTH_OF_EMBEDDINGS = (0, 2)
 _TIE = 1e-12  # means of the same scores in another order differ by rounding
 _ROUNDING = 1e-9  # relative: a gain in one fold alone equals its standard error but for rounding
 
@@ -42,16 +38,6 @@ Report = Callable[[dict[str, Any], Floats], None]
 """Told of every candidate with its scores."""
 
 
-class NodeCandidate(NamedTuple):
-    """What inner products of graphs depend on: a matrix of them for each candidate."""
-
-    n_steps: int
-    structure: Any
-    attributes: Any
-    scale_attributes: Any
-    depth: Any
-
-
 def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
     """One value, or a list, tuple or array of candidates, as a tuple of at least one."""
     if isinstance(value, np.ndarray):
@@ -63,33 +49,10 @@ def candidates_of(value: Any, name: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def node_candidates(
-    parameters: Mapping[str, Any], n_attributes: int, is_embedded: bool
-) -> list[NodeCandidate]:
-    """All combinations of what describes nodes that make a difference, the first ones first."""
-    values = {name: candidates_of(parameters[name], name) for name in NodeCandidate._fields}
-    if values["depth"] == (None,):
-        values["depth"] = _DEPTH_OF_EMBEDDINGS if is_embedded else _DEPTHS
-    may_drop = len(values["scale_attributes"]) > 1
-    if n_attributes == 0 and may_drop:
-        values["scale_attributes"] = ("raw",)
-    found: list[NodeCandidate] = []
-    for candidate in starmap(NodeCandidate, product(*values.values())):
-        is_dropped = may_drop and candidate.scale_attributes == "drop"
-        own = candidate._replace(attributes=None) if is_dropped else candidate  # not used
-        if own not in found:
-            found.append(own)
-    return found
-
-
-def graph_kernel_candidates(
-    parameters: Mapping[str, Any],
-) -> list[tuple[dict[str, Any], KernelOfMeans]]:
-    return [
-        ({"p": p, "scale": scale}, ExponentialGraphKernel(p=p, scale=scale))
-        for p in candidates_of(parameters["p"], "p")
-        for scale in candidates_of(parameters["scale"], "scale")
-    ]
+def combinations_of(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations of the candidates of parameters, the first candidates first."""
+    values = [candidates_of(own, name) for name, own in grid.items()]
+    return [dict(zip(grid, own, strict=True)) for own in product(*values)]
 
 
 def checked_penalties(values: Sequence[Any] | Any) -> tuple[float, ...]:
@@ -120,8 +83,6 @@ class Selection:
     """The choice of a kernel, a graph kernel on top of it and C, by the mean score over folds."""
 
     solver: Solver
-    graph_kernels: Sequence[tuple[dict[str, Any], KernelOfMeans]]
-    """With their parameters; bandwidths are found on all training graphs."""
     penalties: Sequence[float]
     folds: Sequence[Fold]
     """Without any fold the first candidate is taken."""
@@ -134,10 +95,22 @@ class Selection:
     _first: Choice | None = None
     _best: Choice | None = None
 
-    def consider(self, params: Mapping[str, Any], kernel: Any, products: GraphProducts) -> None:
-        fitted = products.fit_kernels([own for _, own in self.graph_kernels])
+    def consider(
+        self,
+        params: Mapping[str, Any],
+        kernel: Any,
+        products: GraphProducts,
+        on_top: Sequence[tuple[dict[str, Any], KernelOfMeans]],
+    ) -> None:
+        """
+        Find the scores of a fitted kernel with these parameters, for all C.
+
+        `on_top` are kernels of its products, with their parameters; their bandwidths are found on
+        all training graphs.
+        """
+        fitted = products.fit_kernels([own for _, own in on_top])
         found = self.solver.out_of_fold(products, fitted, self.folds, self.penalties, self.n_jobs)
-        for (own, _), graph_kernel, by_fold in zip(self.graph_kernels, fitted, found, strict=True):
+        for (own, _), graph_kernel, by_fold in zip(on_top, fitted, found, strict=True):
             start = len(self.rows)
             for c, penalty in enumerate(self.penalties):
                 self.rows.append({"C": penalty, **own, **params})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
+from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset, missing_targets, target_array
 from retgk.learning.folds import Grouping
 
@@ -21,16 +23,14 @@ def targets_of(X: Any, y: Any) -> Any:
     return X.targets if y is None and isinstance(X, GraphDataset) else y
 
 
-def graphs_and_targets(X: Any, y: Any) -> tuple[GraphBatch, NDArray[Any]]:
+def graphs_and_targets(X: Any, y: Any, taken: Callable[[Any], Any]) -> tuple[Any, NDArray[Any]]:
     found = targets_of(X, y)
     if found is None:
         raise InvalidInputError(
             "fit requires y to be passed, but the target y is None: give one target for each "
             "graph, or a data set as X"
         )
-    from retgk.io.convert import as_batch
-
-    targets, batch = target_array(found), as_batch(X)
+    targets, batch = target_array(found), taken(X)
     if len(batch) == 0:
         raise InvalidInputError("there are no graphs to fit")
     if targets.ndim == 0 or len(targets) != len(batch):
@@ -146,8 +146,11 @@ class TrainingSet(NamedTuple):
         return None if self.weights is None else self.weights[graphs]
 
 
-def training_set(X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet:
-    batch, targets = graphs_and_targets(X, y)
+def training_set(
+    X: Any, y: Any, sample_weight: Any, groups: Any, taken: Callable[[Any], Any] = as_batch
+) -> TrainingSet:
+    """Check what `fit` got."""
+    batch, targets = graphs_and_targets(X, y, taken)
     everything = np.arange(len(batch))
     weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
     known = None if groups is None else _checked_groups(groups, len(batch))
@@ -158,7 +161,8 @@ def training_set(X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingSet
             "give positive weights to those to learn from"
         )
     if len(kept) < len(batch):
-        batch, targets = batch[kept], targets[kept]
+        is_matrix = isinstance(batch, np.ndarray)  # of kernel values
+        batch, targets = batch[np.ix_(kept, kept) if is_matrix else kept], targets[kept]
         weights = None if weights is None else weights[kept]
         known = None if known is None else known[kept]
     if weights is not None and (weights == 1).all():

@@ -13,36 +13,20 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.files import key_of
-from retgk._runtime.names import RandomState, name_advice, whole_seed
-from retgk.array_types import Floats, Ints
+from retgk._runtime.names import name_advice
+from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import GraphClassifier
+from retgk.estimators.kernel import RetGK
 from retgk.estimators.regressor import GraphRegressor
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.graph import PolynomialGraphKernel
 from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import Compared, PeerKernel
-from retgk.learning.folds import Fold, FoldMaker, inner_folds
-from retgk.learning.metrics import Scoring, fold_scorer
-from retgk.learning.outcomes import ClassOutcomes, Trial, ValueOutcomes, mean_hits, mean_r2
-from retgk.learning.ridge import LandmarkRidge, landmarks_of
-from retgk.learning.selection import (
-    Score,
-    Selection,
-    checked_penalties,
-    classification_task,
-    fold_mean,
-)
-from retgk.learning.svm import GraphProducts, Machine, Solver, one_vs_rest_from_pairs
-from retgk.learning.targets import TrainingSet, real_targets, training_set
 
 
 class Method(NamedTuple):
@@ -55,11 +39,9 @@ def _retgk(**parameters: Any) -> Callable[[bool], Any]:
 
 
 def _kernel_machine(kernel: type[PeerKernel], own: Compared) -> Callable[[bool], Any]:
-    def estimator(regression: bool) -> Any:
-        machine = KernelRegressor if regression else KernelClassifier
-        return machine(kernel(**own.parameters), dict(own.grid))
-
-    return estimator
+    return _retgk(
+        kernel=kernel(**own.parameters), C=(0.1, 1, 10, 100, 1000), candidates=dict(own.grid)
+    )
 
 
 def _size_model(regression: bool) -> Any:
@@ -72,8 +54,10 @@ def _size_model(regression: bool) -> Any:
 
 METHODS: dict[str, Method] = {
     "retgk": Method("RetGK as it comes, exact or embedded by size", _retgk()),
-    "retgk-exact": Method("RetGK, exact (RetGK_I)", _retgk(approximate=False)),
-    "retgk-embedding": Method("RetGK, embedded (RetGK_II)", _retgk(approximate=True)),
+    "retgk-exact": Method("RetGK, exact (RetGK_I)", _retgk(kernel=RetGK())),
+    "retgk-embedding": Method(
+        "RetGK, embedded (RetGK_II)", _retgk(kernel=RetGK(n_components=1024))
+    ),
     **{
         own.name: Method(own.about, _kernel_machine(kind, own))
         for kind in all_kernels()
@@ -145,128 +129,6 @@ def _estimator(name: str, method: Any, regression: bool) -> Any:
             f"{', '.join(METHODS)}"
         )
     return clone(method)
-
-
-# A kernel of graphs and the machine on it, with everything chosen on the training graphs.
-#
-# The machines, their candidates of C and their inner folds are those of `GraphClassifier` and
-# `GraphRegressor`, so that a comparison is one of kernels.
-
-_AS_IT_IS = PolynomialGraphKernel()  # the values themselves
-
-
-class _KernelMachine(BaseEstimator):  # type: ignore[misc]
-    def __init__(
-        self,
-        kernel: Any,
-        grid: Mapping[str, Sequence[Any]] | None = None,
-        *,
-        C: Sequence[float] = (0.1, 1, 10, 100, 1000),
-        cv: FoldMaker | None = 5,
-        scoring: Scoring = None,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.kernel = kernel
-        self.grid = grid
-        self.C = C
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _choose(
-        self,
-        data: TrainingSet,
-        solver: Solver,
-        columns: Ints,
-        folds: Sequence[Fold],
-        score: Score,
-        seed: int,
-    ) -> list[Floats]:
-        """Choose kernel and C by the mean score over folds, and train; of equal ones the first."""
-        penalties = checked_penalties(self.C)
-        selection = Selection(solver, [({}, _AS_IT_IS)], penalties, folds, score, self.n_jobs)
-        for params in ParameterGrid(dict(self.grid or {})):
-            kernel = self._new_kernel(params, seed)
-            values = kernel.fit_transform(data.batch)
-            own = np.ascontiguousarray(values[:, columns])
-            products = GraphProducts(own, values.diagonal().copy(), columns)
-            selection.consider(params, kernel, products)
-        choice = selection.best()
-        self.kernel_, self.best_params_ = choice.kernel, choice.params
-        self.best_score_ = fold_mean(choice.scores)
-        machine = solver.train(choice.products, choice.graph_kernel, choice.params["C"])
-        self.support_ = columns[machine.support]
-        self.dual_coef_, self.intercept_ = machine.dual_coef, machine.intercept
-        return choice.decisions
-
-    def _new_kernel(self, params: Mapping[str, Any], seed: int) -> Any:
-        known = self.kernel.get_params()
-        common = {"n_jobs": self.n_jobs, "random_state": seed}
-        return clone(self.kernel).set_params(
-            **params, **{name: value for name, value in common.items() if name in known}
-        )
-
-    def _values(self, X: GraphsLike) -> Floats:
-        check_is_fitted(self, "dual_coef_")
-        rows = self.kernel_.transform(X)[:, self.support_]
-        return Machine(self.support_, self.dual_coef_, self.intercept_).decisions(rows)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-
-class KernelClassifier(ClassifierMixin, _KernelMachine):  # type: ignore[misc]
-    def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Choose the parameters and train; groups are kept together in the inner folds."""
-        data = training_set(X, y, None, groups)
-        seed = whole_seed(self.random_state, n_bits=31)
-        task = classification_task(data, None, self.cv, seed)
-        self.classes_ = task.outcomes.classes
-        score: Score = mean_hits(task.trial, task.weights)
-        if self.scoring is not None:
-            score = fold_scorer(self.scoring, self, task.trial)
-        solver, everything = task.support_vectors(), np.arange(len(data.batch))
-        folds = task.trial.folds
-        decisions = self._choose(data, solver, everything, folds, score, seed)
-        self.calibration_coef_ = self.calibration_intercept_ = None
-        tested = np.concatenate([test for _, test in folds]) if folds else everything[:0]
-        if folds and len(np.unique(task.truth[tested])) == len(self.classes_):
-            found = task.outcomes.calibrate(np.concatenate(decisions), task.truth[tested])
-            if found is not None:
-                self.calibration_coef_, self.calibration_intercept_ = found
-        return self
-
-    def _scores(self, X: GraphsLike) -> Floats:
-        return one_vs_rest_from_pairs(self._values(X), len(self.classes_))
-
-    def decision_function(self, X: GraphsLike) -> Floats:
-        return ClassOutcomes(self.classes_).decision_function(self._scores(X))
-
-    def predict(self, X: GraphsLike) -> NDArray[Any]:
-        return ClassOutcomes(self.classes_).predict(self._scores(X))
-
-
-class KernelRegressor(RegressorMixin, _KernelMachine):  # type: ignore[misc]
-    def fit(self, X: GraphsLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Choose the parameters and train; groups are kept together in the inner folds."""
-        data = training_set(X, y, None, groups)
-        columns = real_targets(data.targets).reshape(len(data.batch), -1)
-        seed = whole_seed(self.random_state, n_bits=31)
-        folds = inner_folds(self.cv, columns, seed, data.grouping)
-        trial = Trial(data, ValueOutcomes(1), columns, folds)
-        score: Score = mean_r2(trial)
-        if self.scoring is not None:
-            score = fold_scorer(self.scoring, self, trial)
-        solver = LandmarkRidge(columns, np.ones(len(columns)))
-        self._choose(data, solver, landmarks_of(len(columns), seed), folds, score, seed)
-        return self
-
-    def predict(self, X: GraphsLike) -> Floats:
-        return ValueOutcomes(1).predict(self._values(X))
 
 
 class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]

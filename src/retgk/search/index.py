@@ -14,15 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from retgk._runtime.names import whole_seed
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Constraints, OneOf, Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.model_files import fitted_parameters
-from retgk.estimators.similarity import pairwise_distances
+from retgk.estimators.embedding import RetGKEmbedding, Vectors
+from retgk.estimators.kernel import RetGK
+from retgk.estimators.similarity import distances as distances_of
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
+from retgk.kernels.kernel import GraphKernel
 from retgk.search.rows import RowStore, checked_ids, given_ids, is_id
 from retgk.search.storage import (
     MANIFEST,
@@ -38,9 +40,11 @@ from retgk.search.vectors import Storage, VectorCodec, fit_codec
 # What an index asks of an embedding: vectors of graphs, and exact distances of the same kernel
 
 Method = Literal["auto", "scan", "approximate"]
+Embedding = RetGKEmbedding | Vectors
 
 _COMPONENTS = 2048
 _BLOCK_GRAPHS = 20_000  # embedded at a time: 160 MB of vectors
+_TOL = 1e-6  # of the exact kernel, whose distances are roots
 _MOST_FEATURES = 1 << 14  # axes are found in a matrix of so many rows and columns
 _PARAMETERS: Constraints = {
     **dict.fromkeys(("n_columns", "scan_below", "k", "expansion"), (Whole(1),)),
@@ -50,8 +54,8 @@ _PARAMETERS: Constraints = {
 
 
 def fitted_embedding(
-    given: RetGKEmbedding | None, batch: GraphBatch, n_jobs: int | None, random_state: Any
-) -> RetGKEmbedding:
+    given: Any, batch: GraphBatch, n_jobs: int | None, random_state: Any
+) -> Embedding:
     """A fitted copy of the given embedding, or the default one."""
     if given is None:
         given = RetGKEmbedding(
@@ -61,7 +65,10 @@ def fitted_embedding(
             n_jobs=n_jobs,
             random_state=random_state,
         )
-    fitted: RetGKEmbedding = deepcopy(given) if hasattr(given, "maps_") else clone(given).fit(batch)
+    if isinstance(given, GraphKernel):
+        given = Vectors(given.with_common(n_jobs, whole_seed(random_state)))
+    is_fitted = hasattr(given, "maps_") or hasattr(given, "kernel_")
+    fitted: Embedding = deepcopy(given) if is_fitted else clone(given).fit(batch)
     if fitted.n_features_out_ > _MOST_FEATURES:
         raise InvalidInputError(
             f"the embedding has {fitted.n_features_out_} columns, more than the {_MOST_FEATURES} "
@@ -70,13 +77,13 @@ def fitted_embedding(
     return fitted
 
 
-def dense_vectors(embedding: RetGKEmbedding, batch: GraphBatch) -> NDArray[Any]:
+def dense_vectors(embedding: Embedding, batch: GraphBatch) -> NDArray[Any]:
     found = embedding.transform(batch)
     return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
 
 def coded_vectors(
-    embedding: RetGKEmbedding, codec: VectorCodec, batch: GraphBatch, n_jobs: int | None
+    embedding: Embedding, codec: VectorCodec, batch: GraphBatch, n_jobs: int | None
 ) -> NDArray[Any]:
     coded = np.empty((len(batch), codec.n_columns), codec.storage)
     with progress_bar("vectors of graphs", len(batch)) as advance:
@@ -87,12 +94,17 @@ def coded_vectors(
     return coded
 
 
-def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bool) -> None:
+def check_rerank(embedding: Embedding, k: int, rerank: Any, keep_graphs: bool) -> None:
     check_parameters({"rerank": (Whole(int(k)),)}, {"rerank": rerank})
     if not keep_graphs:
         raise InvalidInputError(
             "exact distances need the graphs, which this index does not hold; make it with "
             "keep_graphs=True"
+        )
+    if not isinstance(embedding, RetGKEmbedding):
+        raise InvalidInputError(
+            f"rerank knows the distances of RetGK alone, this index has vectors of "
+            f"{embedding.kernel!r:.80}; leave rerank out"
         )
     if embedding.n_attributes_ and embedding.engine_.scale_attributes == "standard":
         raise InvalidInputError(
@@ -102,26 +114,29 @@ def check_rerank(embedding: RetGKEmbedding, k: int, rerank: Any, keep_graphs: bo
 
 
 def reranked(
-    embedding: RetGKEmbedding,
+    embedding: Embedding,
     queries: GraphBatch,
     rows: RowStore,
     found: Ints,
     n_jobs: int | None,
 ) -> tuple[Floats, Ints]:
-    names = ("n_steps", "method", "n_walks", "self_loop", "scale_attributes", "depth")
-    fitted = fitted_parameters(embedding)
-    options = {name: fitted[name] for name in (*names, "level_weights")}
-    options |= {
-        "structure": embedding.structure_,
-        "attributes": embedding.attributes_,
-        "n_jobs": n_jobs,
-        "random_state": embedding.walk_seed_,
-    }
+    own = embedding.for_saving()
+    kernel = RetGK(
+        own.depth,
+        structure=embedding.structure_,
+        attributes=embedding.attributes_,
+        scale_attributes=own.scale_attributes,
+        level_weights=own.level_weights,
+        walks=own.walks,
+        tol=_TOL,
+        n_jobs=n_jobs,
+        random_state=embedding.walk_seed_,
+    )
     distances = np.empty(found.shape)
     with progress_bar("exact distances", len(queries)) as advance:
         for number, query in enumerate(queries):
             candidates = rows.graphs_of(found[number], query.reading)
-            distances[number] = pairwise_distances(query, candidates, **options)[0]
+            distances[number] = distances_of(query, candidates, kernel)[0]
             advance(1)
     order = np.lexsort((found, distances), axis=1)
     return np.take_along_axis(distances, order, 1), np.take_along_axis(found, order, 1)
@@ -144,7 +159,7 @@ class GraphIndex:
     A collection of graphs in which the nearest ones are found without comparing with each.
 
     The distance of two graphs is :math:`|m_G - m_H|`, that of their mean embeddings, as
-    `pairwise_distances` gives it. The index holds a vector of 256 bytes for each graph, so its
+    `distances` gives it. The index holds a vector of 256 bytes for each graph, so its
     distances are approximate: :math:`|A^T(\hat m_G - \hat m_H)|`, with :math:`\hat m` the vectors
     of a `RetGKEmbedding` and A the principal axes of those of the graphs that the index was fitted
     on, each coordinate rounded to one of 255 steps. What lies outside of these axes is left out,
@@ -157,8 +172,9 @@ class GraphIndex:
 
     Parameters
     ----------
-    embedding : RetGKEmbedding, optional
-        How graphs become vectors; one that is fitted is used as it is. By default
+    kernel : RetGKEmbedding or GraphKernel, optional
+        How graphs become vectors: a `RetGKEmbedding`, or a kernel that has vectors, such as
+        ``WeisfeilerLehman()``; one that is fitted is used as it is. By default
         ``RetGKEmbedding(feature_map="phases", n_components=2048, dtype="float32")``.
     n_columns : int, default=256
         Columns that are stored. Vectors are turned to their principal axes if they are wider, and
@@ -177,8 +193,8 @@ class GraphIndex:
 
     Attributes
     ----------
-    embedding_ : RetGKEmbedding
-        The fitted embedding.
+    embedding_ : RetGKEmbedding or Vectors
+        What gives the vectors.
 
     See Also
     --------
@@ -199,11 +215,11 @@ class GraphIndex:
     (False, 49)
     """
 
-    embedding_: RetGKEmbedding
+    embedding_: Embedding
 
     def __init__(
         self,
-        embedding: RetGKEmbedding | None = None,
+        kernel: RetGKEmbedding | GraphKernel | None = None,
         *,
         n_columns: int = 256,
         storage: Storage | None = None,
@@ -214,10 +230,12 @@ class GraphIndex:
     ) -> None:
         given = {"n_columns": n_columns, "scan_below": scan_below, "storage": storage}
         check_parameters(_PARAMETERS, given)
-        if not isinstance(embedding, RetGKEmbedding | None):
-            what = type(embedding).__name__
-            raise InvalidInputError(f"embedding must be a RetGKEmbedding or None, got a {what}")
-        self.embedding = embedding
+        if not isinstance(kernel, RetGKEmbedding | Vectors | GraphKernel | None):
+            raise InvalidInputError(
+                "kernel must be a RetGKEmbedding, or a kernel that has vectors, such as "
+                f"WeisfeilerLehman(), got {kernel!r:.80}"
+            )
+        self.kernel = kernel
         self.n_columns = int(n_columns)
         self.storage = storage
         self.keep_graphs = bool(keep_graphs)
@@ -253,7 +271,7 @@ class GraphIndex:
     def _fit_vectors(self, graphs: GraphsLike) -> Self:
         """Fit the embedding and the axes on a sample, and leave the index empty."""
         batch = as_batch(graphs)
-        embedding = fitted_embedding(self.embedding, batch, self.n_jobs, self.random_state)
+        embedding = fitted_embedding(self.kernel, batch, self.n_jobs, self.random_state)
         sample = dense_vectors(embedding, batch[:_MOST_FITTED])
         codec = fit_codec(sample, self.n_columns, self.storage)
         self.embedding_, self._rows, self._files = embedding, RowStore(codec), {}

@@ -36,7 +36,7 @@ from retgk._runtime.files import (
     open_own_file,
 )
 from retgk.errors import InvalidInputError
-from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.embedding import RetGKEmbedding, Vectors
 from retgk.estimators.model_files import load_model, save_model
 from retgk.io.cache import batch_of_parts, parts_of_batch
 from retgk.search.rows import PIECE_ROWS, IdKind, Piece, RowStore, ids_from_arrays
@@ -206,7 +206,7 @@ def _refuse(name: str) -> None:
 class IndexState:
     """An index without its methods; `files` is what is known of its folder."""
 
-    embedding: RetGKEmbedding
+    embedding: RetGKEmbedding | Vectors
     rows: RowStore
     options: dict[str, Any]
     files: dict[str, Any] = field(default_factory=dict)
@@ -331,7 +331,7 @@ def read_index(path: Path, name: str = MANIFEST) -> IndexState:
     raise AssertionError
 
 
-def read_intake(path: Path) -> tuple[RetGKEmbedding, IdKind | None]:
+def read_intake(path: Path) -> tuple[RetGKEmbedding | Vectors, IdKind | None]:
     """Embedding of an index, which knows how graphs are read, and the kind of its ids."""
     folder = Folder(path)
     document = folder.manifest()
@@ -342,10 +342,10 @@ def read_intake(path: Path) -> tuple[RetGKEmbedding, IdKind | None]:
         raise InvalidInputError(f"{path / MANIFEST} is damaged: {error}") from error
 
 
-def _embedding_of(document: dict[str, Any], folder: Folder) -> RetGKEmbedding:
+def _embedding_of(document: dict[str, Any], folder: Folder) -> RetGKEmbedding | Vectors:
     embedding = load_model(folder.file(document["embedding"]))
-    if not isinstance(embedding, RetGKEmbedding):
-        raise InvalidInputError(f"{folder.path}: the model is no RetGKEmbedding")
+    if not isinstance(embedding, RetGKEmbedding | Vectors):
+        raise InvalidInputError(f"{folder.path}: the model gives no vectors")
     return embedding
 
 
@@ -377,7 +377,7 @@ def _state_of(document: dict[str, Any], folder: Folder) -> IndexState:
     return IndexState(embedding, rows, options, files)
 
 
-def _codec_of(entry: Any, folder: Folder, embedding: RetGKEmbedding) -> VectorCodec:
+def _codec_of(entry: Any, folder: Folder, embedding: RetGKEmbedding | Vectors) -> VectorCodec:
     document, arrays = folder.arrays(entry)
     codec = unflatten(document["codec"], {name: np.array(own) for name, own in arrays.items()})
     n_features = embedding.n_features_out_

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from retgk._runtime.names import check_keywords
 from retgk._runtime.parallel import progress_bar
@@ -20,14 +21,11 @@ from retgk._runtime.parameters import (
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.kernel import RetGK, embedding_engine, kernel_engine, kernel_features
+from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
 from retgk.io.dataset import missing_targets, target_array
-from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import (
     ALIKE,
     ExponentialGraphKernel,
@@ -35,6 +33,7 @@ from retgk.kernels.graph import (
     fit_graph_kernel,
     squared_mmd_within,
 )
+from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
 from retgk.stats.statistics import can_compare, factor
 
@@ -259,11 +258,20 @@ class KernelFamily:
     depths: tuple[int, ...] = (0,)
     engine: EngineChoice = "auto"
     options: dict[str, Any] = field(default_factory=dict)
+    given: tuple[GraphKernel, ...] = ()
 
     @classmethod
     def checked(
-        cls, compare: Any, bandwidths: Any, depths: Any, engine: Any, options: dict[str, Any]
+        cls,
+        kernel: Any,
+        compare: Any,
+        bandwidths: Any,
+        depths: Any,
+        engine: Any,
+        options: dict[str, Any],
     ) -> "KernelFamily":
+        if kernel is not None:
+            return cls("graphs", engine="exact", given=_checked_kernels(kernel, options))
         check_keywords(options, _node_parameters(), "a test of populations", CONVERT_FIRST)
         widths, rounds = _listed("bandwidths", bandwidths), _listed("depths", depths)
         given = {"compare": compare, "engine": engine, "bandwidths": widths, "depths": rounds}
@@ -277,12 +285,29 @@ class KernelFamily:
 
     @property
     def n_kernels(self) -> int:
+        if self.given:
+            return len(self.given)
         return len(self.bandwidths) * len(self.depths) * len(self.compared)
 
     def chosen_engine(self, batch: GraphBatch) -> str:
         if self.engine != "auto":
             return self.engine
         return "exact" if batch.n_nodes <= _EXACT_NODES else "embedded"
+
+
+def _checked_kernels(kernel: Any, options: dict[str, Any]) -> tuple[GraphKernel, ...]:
+    kernels = tuple(kernel) if isinstance(kernel, list | tuple) else (kernel,)
+    for own in kernels:
+        if not isinstance(own, GraphKernel):
+            raise InvalidInputError(
+                f"kernel must be a kernel such as WeisfeilerLehman(), or several, got {own!r:.80}"
+            )
+    if options or not kernels:
+        name = next(iter(options), "kernel")
+        raise InvalidInputError(
+            f"{name} is a parameter of RetGK; with kernel= give it there: RetGK({name}=...)"
+        )
+    return kernels
 
 
 def _listed(name: str, values: Any) -> list[Any]:
@@ -294,9 +319,9 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 @cache
 def _node_parameters() -> list[str]:
-    own = ("structure", "depth", "level_weights", "graph_kernel", "impute_attributes")
-    taken = ("n_jobs", "random_state")
-    return [name for name in RetGK().get_params(deep=False) if name not in (*own, *taken)]
+    own = {"structure", "depth", "level_weights", "graph_kernel", "impute_attributes"}
+    own |= {"n_components", "feature_map", "n_jobs", "random_state"}
+    return [name for name in RetGK().get_params(deep=False) if name not in own]
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,17 +330,21 @@ class GraphKernelMatrix:
     compare: str
     bandwidth: float
     depth: int
+    kernel: str = ""
 
 
 def kernel_matrices(
     batch: GraphBatch, family: KernelFamily, n_jobs: int | None, seed: int
-) -> tuple[list[GraphKernelMatrix], NodeFeatures, Laplacian]:
+) -> tuple[list[GraphKernelMatrix], NodeFeatures | None, Laplacian]:
     """Kernel matrices of a family, their features, and the kernel of median bandwidth."""
     remedy = "give fewer graphs, or fewer bandwidths and depths"
     check_room(8 * len(batch) ** 2 * (2 * family.n_kernels + 2), "the kernel matrices", remedy)
+    if family.given:
+        return _given_matrices(batch, family, n_jobs, seed), None, Laplacian(1.0)
     model = RetGK(**family.options, n_jobs=n_jobs, random_state=seed)
-    kernel_engine(model).check(batch)
-    features = kernel_features(model, batch)
+    engine = new_engine(model)
+    engine.check(batch)
+    features = new_features(model, engine, batch)
     # copies that share walks are alike in their errors, which those with their nodes in another
     # order are not: equal populations would differ, as labels are not exchangeable
     features = replace(features, walks=replace(features.walks, copies_share=False))
@@ -332,6 +361,20 @@ def kernel_matrices(
     return found, features, median
 
 
+def _given_matrices(
+    batch: GraphBatch, family: KernelFamily, n_jobs: int | None, seed: int
+) -> list[GraphKernelMatrix]:
+    """Matrices of the kernels that a user gives."""
+    found = []
+    with progress_bar("kernels", family.n_kernels) as advance:
+        for kernel in family.given:
+            values = kernel.with_common(n_jobs, seed).fit(batch).gram()
+            values = np.ascontiguousarray((values + values.T) / 2)
+            found.append(GraphKernelMatrix(values, "graphs", np.nan, 0, repr(kernel)))
+            advance(1)
+    return found
+
+
 def _median(probabilities: Floats) -> float:
     """Median distance of nodes, whatever their order."""
     order = np.lexsort(probabilities.T)
@@ -346,24 +389,15 @@ def _products(
     """Inner products of mean embeddings at every depth."""
     deepest = max(family.depths)
     if family.chosen_engine(features.batch) == "exact":
-        model = RetGK(**{**model.get_params(), "structure": kernel, "depth": deepest})
-        engine: ExactEngine = kernel_engine(model).fit(features)
+        engine = new_engine(clone(model).set_params(structure=kernel, depth=deepest)).fit(features)
         return [
             (depth, (engine if depth == deepest else engine.at_depth(depth)).inner_products())
             for depth in family.depths
         ]
     found = []
     for depth in family.depths:
-        settings = {name: value for name, value in family.options.items() if name != "tol"}
-        embedding = RetGKEmbedding(
-            n_components=_N_COMPONENTS,
-            structure=kernel,
-            depth=depth,
-            n_jobs=model.n_jobs,
-            random_state=model.random_state,
-            **settings,
-        )
-        embedded: EmbeddedEngine = embedding_engine(embedding).fit(features)
+        own = {"structure": kernel, "depth": depth, "n_components": _N_COMPONENTS}
+        embedded = new_engine(clone(model).set_params(**own)).fit(features)
         found.append((depth, np.asarray(embedded.inner_products(), np.float64)))
     return found
 

@@ -212,6 +212,8 @@ class KernelResult(NamedTuple):
     """Of this kernel alone."""
     adjusted_p_value: float
     """With regard to all kernels that were tried."""
+    kernel: str = ""
+    """The kernel, where it was given; bandwidth and depth say nothing then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -431,6 +433,7 @@ class PopulationTest:
     def _kernel_line(self) -> str:
         best = min(self.kernels, key=lambda kernel: kernel.adjusted_p_value)
         where = f"{_COMPARED[best.compare]}, bandwidth {best.bandwidth:g}, depth {best.depth}"
+        where = best.kernel or where
         if len(self.kernels) == 1:
             return f"Kernel: {where}."
         return (

@@ -1,6 +1,6 @@
 """Tests that users call: do populations of graphs differ, do graphs go with a value."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
+from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.node import Laplacian
 from retgk.learning.targets import targets_of
 from retgk.stats.design import (
@@ -87,7 +88,7 @@ class Settings:
 @dataclass(frozen=True, eq=False)
 class Work:
     matrices: list[GraphKernelMatrix]
-    features: NodeFeatures
+    features: NodeFeatures | None
     median: Laplacian
     relabellings: Relabellings
     family: KernelFamily
@@ -116,7 +117,10 @@ class Work:
         found = [matrix.values for matrix in self.matrices if matrix.compare == kind]
         return np.asarray(sum(found[1:], found[0]) / len(found))
 
-    def evidence(self) -> NodeEvidence:
+    def evidence(self) -> NodeEvidence | None:
+        """What the witness of nodes is made of when somebody asks for it; None without RetGK."""
+        if self.features is None:
+            return None
         options = self.family.options
         engine = ExactEngine(
             self.median,
@@ -138,11 +142,18 @@ class Work:
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
         test = max_test(statistics, np.array([form.rounding for form in forms]))
         kernels = tuple(
-            KernelResult(matrix.compare, matrix.bandwidth, matrix.depth, *map(float, numbers))
-            for matrix, *numbers in zip(
-                self.matrices, statistics[0], test.single, test.adjusted, strict=True
+            KernelResult(own.compare, own.bandwidth, own.depth, one, alone, adjusted, own.kernel)
+            for own, one, alone, adjusted in zip(
+                self.matrices,
+                statistics[0].tolist(),
+                test.single.tolist(),
+                test.adjusted.tolist(),
+                strict=True,
             )
         )
+        engine: str = self.family.engine
+        if self.features is not None:
+            engine = self.family.chosen_engine(self.features.batch)
         return PopulationTest(
             kind=kind,
             p_value=test.p_value,
@@ -150,7 +161,7 @@ class Work:
             kernels=kernels,
             confidence=self.settings.confidence,
             compare=self.family.compare,
-            engine=self.family.chosen_engine(self.features.batch),
+            engine=engine,
             design=self.design,
             n_permutations=self.relabellings.n_drawn,
             are_all=self.relabellings.are_all,
@@ -174,6 +185,7 @@ def two_sample_test(
     B: GraphsLike | None = None,
     *,
     by: Any = None,
+    kernel: GraphKernel | Sequence[GraphKernel] | None = None,
     compare: Compare = "both",
     bandwidths: Several = _BANDWIDTHS,
     depths: Several = _DEPTHS,
@@ -203,6 +215,10 @@ def two_sample_test(
         attributes and weights alike.
     by : array-like, optional
         Instead of B: the group of every graph of A, two different values.
+    kernel : GraphKernel or sequence of GraphKernel, optional
+        Kernels that are combined, such as ``WeisfeilerLehman()``; then `compare`, `bandwidths`,
+        `depths`, `engine` and `options` have no meaning. By default they are RetGK's, at several
+        bandwidths and depths.
     compare : {"both", "graphs", "nodes"}, default="both"
         "graphs" compares populations by K_2 on mean embeddings, which sees any difference of their
         distributions. "nodes" compares the means of all nodes, by inner products of mean
@@ -236,8 +252,8 @@ def two_sample_test(
         Seed of relabellings and halves, and of what else is drawn: walks, random features, and, of
         more than 4,000 graphs, those whose median is a bandwidth.
     **options
-        Parameters of `RetGK` for nodes: ``n_steps``, ``attributes``,
-        ``scale_attributes``, ``self_loop``, ``tol``, ``method``, ``n_walks``.
+        Parameters of `RetGK` for nodes: ``walks``, ``attributes``,
+        ``scale_attributes``, ``tol``.
 
     Returns
     -------
@@ -277,7 +293,7 @@ def two_sample_test(
             "takes more"
         )
     settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
-    family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
+    family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
     blocks = blocks_of(groups, pairs, found.codes)
     return _group_test(found, family, blocks, settings, nodes_correspond)
 
@@ -285,6 +301,7 @@ def two_sample_test(
 def k_sample_test(
     *populations: GraphsLike,
     by: Any = None,
+    kernel: GraphKernel | Sequence[GraphKernel] | None = None,
     compare: Compare = "both",
     bandwidths: Several = _BANDWIDTHS,
     depths: Several = _DEPTHS,
@@ -309,7 +326,7 @@ def k_sample_test(
         Two populations or more; or one collection, and `by`.
     by : array-like, optional
         Group of every graph of one collection.
-    compare, bandwidths, depths, groups, nodes_correspond
+    kernel, compare, bandwidths, depths, groups, nodes_correspond
         As in `two_sample_test`.
     n_permutations, confidence, engine, n_jobs, random_state, **options
         As in `two_sample_test`.
@@ -330,7 +347,7 @@ def k_sample_test(
     first = populations[0] if len(populations) == 1 else None
     found = grouping_of(populations, _targets_by(first, None, by))
     settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
-    family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
+    family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
     blocks = blocks_of(groups, None, found.codes)
     return _group_test(found, family, blocks, settings, nodes_correspond)
 
@@ -340,6 +357,7 @@ def association_test(
     y: Any = None,
     *,
     kind: ValueKind = "auto",
+    kernel: GraphKernel | Sequence[GraphKernel] | None = None,
     compare: Compare = "both",
     bandwidths: Several = _BANDWIDTHS,
     depths: Several = _DEPTHS,
@@ -370,7 +388,7 @@ def association_test(
         What values are; "auto" takes numbers for numbers and all else for categories.
     groups : array-like, optional
         Block of every graph; values are permuted within blocks.
-    compare, bandwidths, depths
+    kernel, compare, bandwidths, depths
         As in `two_sample_test`.
     n_permutations, confidence, engine, n_jobs, random_state, **options
         As in `two_sample_test`.
@@ -393,7 +411,7 @@ def association_test(
     if values is None:
         raise InvalidInputError("y is missing; give one value for each graph, or a data set")
     settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
-    family = KernelFamily.checked(compare, bandwidths, depths, engine, options)
+    family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
     columns, codes = value_columns(values, len(batch), kind, settings.seed)
     blocks = blocks_of(groups, None, codes)
     work = Work.of(batch, codes, family, blocks, settings)
@@ -424,6 +442,10 @@ def _group_test(
     )
     evidence, table = work.evidence(), None
     if nodes_correspond:
+        if evidence is None:
+            raise InvalidInputError(
+                "nodes_correspond compares nodes by RetGK; leave kernel out, or nodes_correspond"
+            )
         table = node_table(evidence, work.relabellings, blocks.codes, settings.n_jobs)
     return work.result(
         "two-sample" if len(found.names) == 2 else "k-sample",

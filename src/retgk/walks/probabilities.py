@@ -1,8 +1,8 @@
 """The return probability feature, by whichever method."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -162,21 +162,50 @@ _WALKS = np.uint64(0x57414C4B53)  # walks and drawn nodes use random numbers of 
 @dataclass(frozen=True)
 class Walks:
     """
-    How return probabilities are computed; checked where it is made, and nowhere after.
+    How return probabilities are found.
 
-    The names are those of `return_probabilities`; only the Monte Carlo methods use `seed`. `nodes`,
-    a number or share of nodes that are drawn to stand for their graph, is for `NodeFeatures`.
-    Without `copies_share`, graphs of a batch with the same arrays walk with random numbers of their
-    own, so that estimates of all graphs are independent; those of a graph then depend on its batch.
+    Parameters
+    ----------
+    n_steps : int, default=50
+        Number of return probabilities of a node.
+    method : {"exact", "eigh", "monte-carlo", "monte-carlo-returns"}, default="exact"
+        How they are found; see `return_probabilities`.
+    n_walks : int, default=200
+        Walks per node, for Monte Carlo.
+    self_loop : "mean" or float, default="mean"
+        Weight of the self-loop that every node gets. "mean" is the mean weight of the edges of its
+        graph, 1 if it is unweighted: results do not depend on the unit of the weights.
+    nodes : int, float or None, default=None
+        Nodes that stand for a graph, drawn as by `sample_nodes`: so many of each graph, or a share
+        of them; None for all. For vectors of large graphs.
+
+    Examples
+    --------
+    >>> from retgk import RetGK, Walks
+    >>> RetGK(walks=Walks(n_steps=20, method="monte-carlo"))
+    RetGK(walks=Walks(n_steps=20, method='monte-carlo'))
     """
 
     n_steps: int = 50
     method: Method = "exact"
     n_walks: int = 200
     self_loop: SelfLoop = "mean"
-    seed: int = 0
     nodes: float | None = None
+    seed: int = 0
+    """Seed of Monte Carlo, which estimators set."""
     copies_share: bool = True
+    """
+    Whether graphs of a batch with the same arrays walk with the same random numbers; otherwise
+    estimates of all graphs are independent, and those of a graph depend on its batch.
+    """
+
+    internal_fields: ClassVar[tuple[str, ...]] = ("seed", "copies_share")
+
+    def __repr__(self) -> str:
+        own = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        defaults = {one.name: one.default for one in fields(self)}
+        given = [f"{name}={value!r}" for name, value in own if value != defaults[name]]
+        return f"Walks({', '.join(given)})"
 
     def __post_init__(self) -> None:
         check_parameters(WALKS, vars(self))

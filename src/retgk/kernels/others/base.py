@@ -6,24 +6,17 @@ from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from retgk._runtime.fields import stored
+from retgk._runtime.fields import check_codes, stored
 from retgk._runtime.parameters import PEERS, Constraints
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import check_numbers
-from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.engine import (
-    GraphIntake,
-    PlainGraphs,
-    TakesGraphs,
-    check_attribute_sizes,
-    check_fit,
-)
+from retgk.kernels.engine import GraphIntake, PlainGraphs, check_attribute_sizes
+from retgk.kernels.graph import divide_by_norms
+from retgk.kernels.kernel import GraphKernel, rows_divided
 
 
 class PeerEngine(ABC):
@@ -36,8 +29,10 @@ class PeerEngine(ABC):
     normalize: bool
     norms: Floats  # kernel of every fitted graph with itself, not normalized
     n_jobs: int | None = None
-    divisor: int = 1  # what values are divided by where they are not normalized
-    _kept: Ints | None = None
+    divisor: int = 1
+    """What values are divided by where they are not normalized."""
+    kept: Ints | None = None
+    """Fitted graphs that are compared with; None for all."""
 
     @abstractmethod
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Any:
@@ -61,7 +56,7 @@ class PeerEngine(ABC):
 
     @abstractmethod
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
-        """Vectors of which the kernel is made."""
+        """Vectors whose inner products are the kernel before it is normalized."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -69,10 +64,12 @@ class PeerEngine(ABC):
 
     @property
     def n_graphs(self) -> int:
-        return len(self.norms if self._kept is None else self._kept)
+        """Number of graphs that are kept."""
+        return len(self.norms if self.kept is None else self.kept)
 
     def fit(self, graphs: Any) -> Self:
-        self.n_jobs, self._kept = graphs.n_jobs, None
+        """Keep what is needed of the fitted graphs."""
+        self.n_jobs, self.kept = graphs.n_jobs, None
         taken = self.taken(graphs.batch, True, graphs.n_jobs)
         self.norms = self.own_products(taken, graphs.n_jobs)
         self.store(taken)
@@ -80,11 +77,11 @@ class PeerEngine(ABC):
 
     def inner_products(self) -> Floats:
         values = self.divided(self.matrix(self.n_jobs))
-        return values if self._kept is None else values[np.ix_(self._kept, self._kept)]
+        return values if self.kept is None else values[np.ix_(self.kept, self.kept)]
 
     def squared_norms(self) -> Floats:
         norms = self.divided_norms(self.norms)
-        return norms if self._kept is None else norms[self._kept]
+        return norms if self.kept is None else norms[self.kept]
 
     def compare(self, graphs: Any) -> "PeerComparison":
         taken = self.taken(graphs.batch, False, graphs.n_jobs)
@@ -92,7 +89,7 @@ class PeerEngine(ABC):
 
     def keep(self, graphs: Ints) -> Self:
         other = copy(self)
-        other._kept = graphs if self._kept is None else self._kept[graphs]
+        other.kept = graphs if self.kept is None else self.kept[graphs]
         return other
 
     def divided(self, values: Floats) -> Floats:
@@ -117,7 +114,7 @@ class PeerComparison(NamedTuple):
         if engine.normalize:
             divide_by_norms(values, self.norms, engine.norms)
         values = engine.divided(values)
-        return values if engine._kept is None else values[:, engine._kept]
+        return values if engine.kept is None else values[:, engine.kept]
 
     def squared_norms(self) -> Floats:
         return self.engine.divided_norms(self.norms)
@@ -132,7 +129,7 @@ class Compared(NamedTuple):
     parameters: Mapping[str, Any] = {}
 
 
-class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class PeerKernel(GraphKernel):
     """
     Base of the kernels of other authors; their docstrings describe the parameters.
 
@@ -151,142 +148,62 @@ class PeerKernel(TakesGraphs, TransformerMixin, BaseEstimator, ABC):  # type: ig
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if not any(base in PeerKernel.kinds for base in cls.__mro__):
-            PeerKernel.kinds.append(stored(cls))
+        if "methods" in vars(cls):
+            PeerKernel.kinds.append(cls)
 
     @abstractmethod
     def new_engine(self) -> PeerEngine:
         """Make an engine that is not fitted, from parameters that are checked one by one."""
 
-    def fit(self, X: GraphsLike, y: object = None, **options: Any) -> Self:  # noqa: ARG002
-        """
-        Take in the graphs that others will be compared with.
+    @property
+    def usual_candidates(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
+        """What `compare` tries too."""
 
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            Graphs.
-        y : ignored
-            For scikit-learn's sake.
-        **options : error
-            Options of converters belong to `as_batch`; an error says so.
+        def is_own(method: Compared) -> bool:
+            return all(getattr(self, name) == value for name, value in method.parameters.items())
 
-        Returns
-        -------
-        self
-            The fitted kernel.
-        """
-        check_fit(self, options)
-        engine = self.new_engine()
-        batch = as_batch(X)
-        if len(batch) == 0:
-            raise InvalidInputError("there are no graphs to fit; give at least one")
-        engine.fit(PlainGraphs(batch, self.n_jobs))
+        own = sorted(filter(is_own, self.methods), key=lambda one: len(one.parameters))
+        return own[-1].grid if own else {}
+
+    def fit_batch(self, batch: GraphBatch) -> None:
+        engine = self.new_engine().fit(PlainGraphs(batch, self.n_jobs))
         intake = GraphIntake(batch.reading, batch.is_weighted)
         self.engine_, self.intake_, self.n_attributes_ = engine, intake, batch.n_attributes
-        return self
+
+    @property
+    def n_graphs_(self) -> int:  # type: ignore[override]
+        """Number of fitted graphs."""
+        return self.engine_.n_graphs
 
     def after_loading(self) -> None:
         self.intake_.check(self.n_attributes_)
         self.engine_.n_jobs = self.n_jobs
+        if self.engine_.kept is not None:
+            check_codes("kept", self.engine_.kept, len(self.engine_.norms))
 
-    def fit_transform(self, X: GraphsLike, y: object = None, **options: Any) -> Floats:
-        """
-        Fit, and give the kernel between the fitted graphs.
-
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            Graphs.
-        y, **options
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n)
-            Kernel values.
-        """
-        return self.fit(X, y, **options).engine_.inner_products()
-
-    def transform(self, X: GraphsLike) -> Floats:
-        """
-        Kernel between new graphs and the fitted ones.
-
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            New graphs.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_new, n_fitted)
-            Kernel values.
-        """
+    def gram(self) -> Floats:
         check_is_fitted(self)
-        return self._compare(X).products()
+        return self.engine_.inner_products()
 
-    def _compare(self, X: GraphsLike) -> PeerComparison:
-        return self.engine_.compare(PlainGraphs(self.intake_.new_batch(X), self.n_jobs))
+    def rows(self, batch: GraphBatch) -> Floats:
+        return self.engine_.compare(PlainGraphs(batch, self.n_jobs)).products()
 
-    def diagonal(self, X: GraphsLike | None = None) -> Floats:
-        """
-        Kernel of every graph with itself.
+    def norms(self, batch: GraphBatch | None = None) -> Floats:
+        if batch is None:
+            return self.engine_.squared_norms()
+        return self.engine_.compare(PlainGraphs(batch, self.n_jobs)).squared_norms()
 
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes, optional
-            New graphs; the fitted graphs by default.
+    def keep(self, graphs: Ints) -> Self:
+        kept = copy(self)
+        kept.engine_ = self.engine_.keep(graphs)
+        return kept
 
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            ``K(G, G)``; 1, or 0 for a graph without any substructure, if normalized.
-        """
-        check_is_fitted(self)
-        return (self.engine_ if X is None else self._compare(X)).squared_norms()
-
-    def features(self, X: GraphsLike) -> Any:
-        """
-        Sparse vectors of graphs of which the kernel is made, before it is normalized.
-
-        Parameters
-        ----------
-        X : GraphBatch or anything that `as_batch` takes
-            Graphs, fitted ones or new ones.
-
-        Returns
-        -------
-        csr_array of float64, shape (n, n_features)
-            How often every substructure of the fitted graphs occurs. Substructures that no fitted
-            graph has have no column.
-        """
-        check_is_fitted(self)
-        return self.engine_.features(self.intake_.new_batch(X), self.n_jobs)
-
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:  # noqa: ARG002
-        """
-        Names of the columns of kernel values: "graph0", "graph1" and so on, for the fitted graphs.
-
-        Parameters
-        ----------
-        input_features : ignored
-            For scikit-learn's sake.
-
-        Returns
-        -------
-        ndarray of str, shape (n_fitted,)
-            The names.
-        """
-        check_is_fitted(self)
-        return np.array([f"graph{i}" for i in range(self.engine_.n_graphs)], dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "engine_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
+    def batch_vectors(self, batch: GraphBatch) -> Any:
+        found = self.engine_.features(batch, self.n_jobs)
+        if not self.normalize:
+            return found
+        norms = self.engine_.compare(PlainGraphs(batch, self.n_jobs)).norms
+        return rows_divided(found, np.sqrt(norms))
 
 
 def check_first(counter: Any) -> None:
@@ -294,35 +211,7 @@ def check_first(counter: Any) -> None:
         raise InvalidInputError("the first colours are of another start")
 
 
-# Kernels of graphs with themselves, and kernel values that are divided by their roots.
-
 _LEAST_NORM = 1e-290  # sums of smaller products lose digits
-
-
-class NormParts(NamedTuple):
-    """
-    Norms as products, so that products of two of them are numbers however large they are.
-
-    Units are powers of two: what is multiplied by them has the same digits as before.
-    """
-
-    units: Floats  # (n_graphs,): one over the root of the power of four in each norm
-    rest: Floats  # (n_graphs,): what is left of it, from 1/4 to 1; zero for a norm of zero
-
-    @classmethod
-    def of(cls, norms: Floats) -> "NormParts":
-        halves = (np.frexp(norms)[1] + 1) // 2
-        return cls(np.ldexp(1.0, -halves), np.ldexp(norms, -2 * halves))
-
-
-def divide_by_norms(values: Floats, row_norms: Floats, column_norms: Floats) -> None:
-    """Divide kernel values, in place, by the roots of both norms; zero where a norm is zero."""
-    rows, columns = NormParts.of(row_norms), NormParts.of(column_norms)
-    values *= rows.units[:, None]
-    values *= columns.units
-    scale = np.sqrt(np.outer(rows.rest, columns.rest))
-    scale[scale == 0] = np.inf
-    values /= scale
 
 
 def check_norms(norms: Floats, normalize: bool) -> None:

@@ -17,7 +17,8 @@ from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import BLOCK_ENTRIES, compact, offsets, run_over_runs
-from retgk.kernels.others.base import NormParts, PeerEngine, check_norms
+from retgk.kernels.graph import NormParts
+from retgk.kernels.others.base import PeerEngine, check_norms
 
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
 
@@ -268,6 +269,7 @@ class CountEngine(PeerEngine):
     normalize: bool
     postings: Postings = field(init=False)  # counts of the fitted graphs
     norms: Floats = field(init=False)
+    kept: Ints | None = field(init=False, default=None)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> GraphCounts:
         return (self.counter.fit if is_fit else self.counter.counts)(batch, n_jobs)
@@ -295,6 +297,12 @@ class CountEngine(PeerEngine):
         return out
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
+        """Counts of graphs in the columns of the fitted ones, as a csr_array."""
+        if self.summand == "minima":
+            raise InvalidInputError(
+                "the optimal assignment kernel has no vectors of this kind; use WeisfeilerLehman, "
+                "whose vectors are counts of colours"
+            )
         return self.counter.counts(batch, n_jobs).sparse()
 
     def after_loading(self) -> None:

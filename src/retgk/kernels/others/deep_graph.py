@@ -13,11 +13,12 @@ from retgk._runtime.names import RandomState, whole_seed
 from retgk._runtime.parallel import single_threaded_blas
 from retgk._runtime.parameters import PEERS, ROUNDS, START, Number, OneOf, Whole
 from retgk._runtime.processes import check_room
-from retgk.array_types import Floats
+from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, divide_by_norms
+from retgk.kernels.graph import divide_by_norms
+from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.graphlets import GraphletCounter, samples_for
 from retgk.kernels.others.shortest_path import PathCounter
@@ -223,6 +224,7 @@ class DeepEngine(PeerEngine):
     vectors: Floats = field(init=False)
     """Vector of every fitted graph, shape (n_graphs, n_components)."""
     norms: Floats = field(init=False)
+    kept: Ints | None = field(init=False, default=None)
 
     def taken(self, batch: GraphBatch, is_fit: bool, n_jobs: int | None) -> Floats:
         if is_fit:

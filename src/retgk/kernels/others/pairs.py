@@ -15,13 +15,13 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import chunks
 from retgk.kernels.engine import check_kernel_values
+from retgk.kernels.graph import divide_by_norms
 from retgk.kernels.node import Bridge, NodeKernel
 from retgk.kernels.others.base import (
     PeerEngine,
     check_attributes,
     check_first,
     check_norms,
-    divide_by_norms,
 )
 from retgk.kernels.refinement import FirstColours, Start
 
@@ -67,6 +67,7 @@ class PairEngine(PeerEngine):
     normalize: bool = field(kw_only=True)
     graphs: Any = field(init=False)  # what `taken` gave of the fitted graphs
     norms: Floats = field(init=False)
+    kept: Ints | None = field(init=False, default=None)
 
     fewer: ClassVar[str] = "give fewer graphs, or leave attributes out"
     """What to do where memory is short."""

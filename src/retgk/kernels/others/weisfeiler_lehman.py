@@ -1,12 +1,12 @@
 """Kernels of refined labels: Weisfeiler-Lehman subtrees, and their optimal assignment."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import PEERS, ROUNDS, START, OneOf
+from retgk._runtime.parameters import FLAG, PEERS, ROUNDS, START
 from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -15,24 +15,20 @@ from retgk.kernels.others.base import Compared, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
-Base = Literal["subtree", "optimal-assignment"]
-"""How colours of two graphs are compared."""
-
 
 class WeisfeilerLehman(PeerKernel):
     r"""
-    Weisfeiler-Lehman kernel between graphs (Shervashidze et al., 2011; Kriege et al., 2016).
+    Weisfeiler-Lehman subtree kernel between graphs (Shervashidze et al., 2011).
 
-    Let :math:`n_c(G)` be the number of nodes of colour c, over all colours of the rounds h = 0, ..,
-    n_iter of refinement. The subtree kernel is :math:`\sum_c n_c(G)\,n_c(H)`, that of the optimal
-    assignment :math:`\sum_c \min(n_c(G), n_c(H))`.
+    With :math:`n_c(G)` the number of nodes of colour c, over all colours of the rounds h = 0, ..,
+    n_iter of refinement, it is :math:`\sum_c n_c(G)\,n_c(H)`.
 
     Parameters
     ----------
     n_iter : int, default=5
         Rounds of refinement; the colours before the first round count too, as in GraKeL.
-    base : {"subtree", "optimal-assignment"}, default="subtree"
-        Which of the two kernels.
+    edge_labels : bool, default=False
+        Whether a node also takes in the labels of the edges to its neighbours.
     start : {"labels", "degrees", "none"}, default="labels"
         Colours before the first round: labels (one for all nodes, if there are none), numbers of
         neighbours, or one for all.
@@ -51,11 +47,12 @@ class WeisfeilerLehman(PeerKernel):
 
     Notes
     -----
-    Labels of edges take part in the refinement, if there are any; weights and attributes do not.
-    Colours are told apart by the whole neighbourhood, not by a hash of it. A neighbourhood of a new
-    graph that no fitted graph has meets nothing, but counts in the graph's own norm.
+    Weights and attributes take no part. Colours are told apart by the whole neighbourhood, not by a
+    hash of it. A neighbourhood of a new graph that no fitted graph has meets nothing, but counts in
+    the graph's own norm.
 
-    `features` gives the numbers :math:`n_c(G)` as a sparse matrix, for linear models.
+    `vectors` gives the numbers :math:`n_c(G)` as a sparse matrix, divided by their length if
+    `normalize`.
 
     Examples
     --------
@@ -67,39 +64,60 @@ class WeisfeilerLehman(PeerKernel):
     (4, 4)
     >>> kernel.transform(graphs[4:]).shape
     (2, 4)
-    >>> kernel.features(graphs[4:]).shape[0]
+    >>> kernel.vectors(graphs[4:]).shape[0]
     2
     """
 
-    _parameter_constraints = PEERS | START | ROUNDS | {"base": (OneOf(get_args(Base)),)}
-    methods = (
-        Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),
-        Compared(
-            "wl-oa",
-            "Weisfeiler-Lehman optimal assignment",
-            {"n_iter": (1, 2, 3, 4, 5)},
-            {"base": "optimal-assignment"},
-        ),
-    )
+    _parameter_constraints = PEERS | START | ROUNDS | {"edge_labels": (FLAG,)}
+    methods = (Compared("wl", "Weisfeiler-Lehman subtrees", {"n_iter": (1, 2, 3, 4, 5)}),)
+    summand: ClassVar[Literal["products", "minima"]] = "products"
 
     def __init__(
         self,
         n_iter: int = 5,
         *,
-        base: Base = "subtree",
+        edge_labels: bool = False,
         start: Start = "labels",
         normalize: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         self.n_iter = n_iter
-        self.base = base
+        self.edge_labels = edge_labels
         self.start = start
         self.normalize = normalize
         self.n_jobs = n_jobs
 
     def new_engine(self) -> CountEngine:
-        summand: Any = "products" if self.base == "subtree" else "minima"
-        return CountEngine(ColourCounter(int(self.n_iter), self.start), summand, self.normalize)
+        """Make an engine that is not fitted."""
+        counter = ColourCounter(int(self.n_iter), self.start, bool(self.edge_labels))
+        return CountEngine(counter, self.summand, self.normalize)
+
+
+class WeisfeilerLehmanOA(WeisfeilerLehman):
+    r"""
+    Weisfeiler-Lehman optimal assignment kernel between graphs (Kriege et al., 2016).
+
+    With :math:`n_c(G)` the number of nodes of colour c, over all colours of the rounds h = 0, ..,
+    n_iter of refinement, it is :math:`\sum_c \min(n_c(G), n_c(H))`.
+
+    Parameters
+    ----------
+    n_iter, edge_labels, start, normalize, n_jobs
+        As in `WeisfeilerLehman`.
+
+    Examples
+    --------
+    >>> from retgk.datasets import make_graph_classification
+    >>> from retgk.kernels import WeisfeilerLehmanOA
+    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> WeisfeilerLehmanOA(n_iter=3).fit(graphs[:4]).transform(graphs[4:]).shape
+    (2, 4)
+    """
+
+    methods = (
+        Compared("wl-oa", "Weisfeiler-Lehman optimal assignment", {"n_iter": (1, 2, 3, 4, 5)}),
+    )
+    summand = "minima"
 
 
 @stored
@@ -109,12 +127,14 @@ class ColourCounter:
 
     n_rounds: int  # rounds of refinement
     start: Start  # colours before the first
+    edge_labels: bool = False  # whether labels of edges take part
     warns: bool = True
     """Whether to warn of new graphs without a known label; not where labels are hashes."""
     first: FirstColours = field(init=False)
     refinement: LabelRefinement = field(init=False)
 
     def fit(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        batch = self._used(batch)
         self.first = FirstColours(self.start)
         codes = self.first.fit(batch)
         self.refinement = LabelRefinement(self.n_rounds, len(self.first.names))
@@ -122,9 +142,13 @@ class ColourCounter:
         return self._counted(batch.node_ptr, colours, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        batch = self._used(batch)
         codes = self.first.colours(batch, self.warns)
         colours = self.refinement.colours(batch, codes, n_jobs)
         return self._counted(batch.node_ptr, colours, n_jobs)
+
+    def _used(self, batch: GraphBatch) -> GraphBatch:
+        return batch if self.edge_labels else batch.without_edge_labels()
 
     def _counted(self, node_ptr: Ints, colours: list[Ints], n_jobs: int | None) -> GraphCounts:
         """Counts of colours, a run of columns for each level; new ones meet nothing."""
