@@ -18,7 +18,8 @@ from unittest import mock
 
 from retgk import GraphBatch, GraphDataset, save_model
 from retgk.datasets import make_graph_classification, save_tudataset
-from retgk.io import write_graphml, write_parquet
+from retgk.io import write_parquet
+from retgk.io.graphml import write_graphml
 from retgk.kernels import RetGKEmbedding, write_mean_embedding_gram
 from tests.programs import invoke
 

@@ -25,8 +25,9 @@ from retgk.cli.splits import read_split
 from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import Estimate
-from retgk.io import write_json, write_parquet
+from retgk.io import write_parquet
 from retgk.io.formats import format_of
+from retgk.io.json import write_json
 from retgk.io.molecules import from_smiles
 from retgk.learning.folds import OuterFold
 from retgk.model_selection import scaffold_folds

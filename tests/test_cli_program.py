@@ -17,7 +17,7 @@ import pytest
 from retgk import GraphDataset, __version__, read_graphs
 from retgk.cli.main import app
 from retgk.datasets import SUBJECT_OF, TUDATASETS, make_graph_classification, save_tudataset
-from retgk.io import write_edge_list
+from retgk.io.edges import write_edge_list
 from tests.errors import assert_names
 from tests.programs import (
     PROGRAM,

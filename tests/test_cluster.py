@@ -67,7 +67,7 @@ def many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parts(folder: Path) -> Path:
     """A folder of three files: Parquet in several row groups, JSON, and a single graph."""
-    from retgk.io import write_json
+    from retgk.io.json import write_json
 
     folder.mkdir()
     write_parquet(DATA.graphs[:40], folder / "0.parquet", batch_size=7)

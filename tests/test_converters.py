@@ -143,8 +143,9 @@ def test_errors(graphs: Any, message: str) -> None:
     fails(lambda: as_batch(graphs), about=message)
 
 
-def test_rows_of_a_table_are_graphs_not_its_columns() -> None:
-    table = pd.DataFrame({"C": ["CCO", "CC"], "N": [1, 2]})
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_rows_of_a_table_are_graphs_not_its_columns(package: str) -> None:
+    table = pytest.importorskip(package).DataFrame({"C": ["CCO", "CC"], "N": [1, 2]})
     for convert in (as_batch, from_smiles):
         assert convert(table[["C"]]) == from_smiles(["CCO", "CC"])
         assert convert(table["C"]) == from_smiles(["CCO", "CC"])
@@ -412,7 +413,14 @@ NODES = {
 }
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, dict])
+def polars_frame(columns: dict[str, list[Any]]) -> Any:
+    return pytest.importorskip("polars").DataFrame(columns, strict=False)
+
+
+FRAMES = [pd.DataFrame, dict, pa.table, polars_frame]
+
+
+@pytest.mark.parametrize("frame", FRAMES)
 def test_edges_alone(frame: Any) -> None:
     graphs, ids = from_dataframe(frame(EDGES_DATA_FRAMES), weight="w", return_ids=True)
     assert ids == ["b", "a"]
@@ -488,7 +496,8 @@ def changed(frame: dict[str, list[Any]], column: str, row: int, value: Any) -> p
             ("graph 0", "attribute 0", "node 1"),
         ),
         ({**EDGES_DATA_FRAMES, "w": [1.0]}, None, {"weight": "w"}, ("'w'", "1 rows")),
-        ([1, 2], None, {}, "'source'"),
+        ([1, 2], None, {}, ("edges", "list")),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, {}, "'a' 2 times"),
     ],
 )
 def test_errors_data_frames(edges: Any, nodes: Any, options: dict[str, Any], message: str) -> None:

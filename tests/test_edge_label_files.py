@@ -44,12 +44,12 @@ from retgk.io import (
     to_igraph,
     to_networkx,
     to_pyg,
-    write_edge_list,
-    write_graphml,
-    write_json,
     write_parquet,
 )
 from retgk.io.cache import load_cached, store_cached
+from retgk.io.edges import write_edge_list
+from retgk.io.graphml import write_graphml
+from retgk.io.json import write_json
 from retgk.kernels import RetGKEmbedding
 from tests.errors import fails
 from tests.example_graphs import (

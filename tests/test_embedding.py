@@ -25,7 +25,8 @@ from retgk import (
 from retgk.datasets import make_graph_classification
 from retgk.errors import InputWarning
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.io import from_networkx, to_networkx, write_json, write_parquet
+from retgk.io import from_networkx, to_networkx, write_parquet
+from retgk.io.json import write_json
 from retgk.kernels import ShortestPath, embedded_vectors, sample_nodes
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures

@@ -32,7 +32,7 @@ from retgk.explorer.page import (
     predictions_of,
     text_of,
 )
-from retgk.io import write_json
+from retgk.io.json import write_json
 from retgk.plot import stress_layout
 from tests.errors import fails
 from tests.explorer_pages import nearest_by_sorting, unpacked

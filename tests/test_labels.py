@@ -30,14 +30,8 @@ from retgk import (
     save_model,
 )
 from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
-from retgk.io import (
-    from_dataframe,
-    from_edge_lists,
-    from_grakel,
-    from_pyg,
-    write_json,
-    write_parquet,
-)
+from retgk.io import from_dataframe, from_edge_lists, from_grakel, from_pyg, write_parquet
+from retgk.io.json import write_json
 from retgk.kernels import RetGKEmbedding
 from retgk.kernels.refinement import keys_of_names
 from retgk.search import mean_embedding_gram

@@ -20,7 +20,8 @@ from retgk import GraphIndex, InvalidInputError
 from retgk import datasets as download
 from retgk.cli.command import visible
 from retgk.datasets import load_tudataset, make_graph_classification, save_tudataset
-from retgk.io import write_graphml, write_parquet
+from retgk.io import write_parquet
+from retgk.io.graphml import write_graphml
 from retgk.kernels import RetGKEmbedding, embed_files, write_mean_embedding_gram
 from tests.errors import fails
 from tests.programs import PROGRAM, TIMEOUT_SECONDS, assert_fails, environment, invoke, run_program

@@ -17,16 +17,11 @@ from retgk import GraphBatch, GraphDataset, InvalidInputError, read_graphs
 from retgk.cli.options import source_names
 from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.errors import InputWarning
-from retgk.io import (
-    from_networkx,
-    from_smiles,
-    graphml,
-    write_edge_list,
-    write_graphml,
-    write_json,
-    write_parquet,
-)
+from retgk.io import from_networkx, from_smiles, graphml, write_parquet
+from retgk.io.edges import write_edge_list
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
+from retgk.io.graphml import write_graphml
+from retgk.io.json import write_json
 from retgk.io.molecules import LeftOutWarning
 from tests.errors import fails
 from tests.example_files import write_zip

@@ -44,10 +44,10 @@ from retgk.io import (
     from_scipy,
     from_smiles,
     iter_parquet,
-    write_json,
     write_parquet,
 )
 from retgk.io.convert import batch_like
+from retgk.io.json import write_json
 from retgk.kernels import RetGKEmbedding
 from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
 from tests.errors import fails

@@ -33,7 +33,8 @@ from retgk.cli.options import FileRole
 from retgk.cli.stats import population_test
 from retgk.datasets import load_tudataset, save_tudataset
 from retgk.estimators import gram_file
-from retgk.io import write_graphml, write_parquet
+from retgk.io import write_parquet
+from retgk.io.graphml import write_graphml
 from retgk.kernels import write_mean_embedding_gram
 from tests.paper_samples import MUTAG, made_up, write
 from tests.programs import (

@@ -1,4 +1,10 @@
-"""Collections by name: TUDataset benchmarks, fetched and kept; bundled images; random graphs."""
+"""
+Collections of graphs by name, bundled and random.
+
+- `load_tudataset` fetches and keeps a benchmark of the TUDataset collection.
+- `load_digit_graphs` makes graphs of scikit-learn's images of digits.
+- `make_graph_classification` draws random graphs of several classes.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -34,6 +40,13 @@ from retgk.io.tudataset import (
     save_archive,
     verify_checksum,
 )
+
+__all__ = ["load_digit_graphs", "load_tudataset", "make_graph_classification"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 # TUDataset benchmarks: found or fetched, read, and kept as a parsed copy
 
@@ -151,36 +164,7 @@ def load_tudataset(
 
 
 def save_tudataset(dataset: GraphDataset, data_home: str | os.PathLike[str] | None = None) -> Path:
-    """
-    Write a collection of graphs as an archive in TUDataset form.
-
-    Weights go to ``NAME_edge_attributes.txt``; read them with ``weight_column=0``.
-
-    Parameters
-    ----------
-    dataset : GraphDataset
-        What to write. The form has integers only for labels, or tuples of them; for other
-        labels there is :func:`retgk.io.write_parquet`.
-    data_home : path-like, optional
-        Folder to put ``NAME.zip`` in, by default the one that :func:`load_tudataset` looks
-        in. A file that is there is replaced.
-
-    Returns
-    -------
-    Path
-        The archive.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import GraphBatch, GraphDataset
-    >>> from retgk.datasets import load_tudataset, save_tudataset
-    >>> triangle = GraphBatch.from_edges(3, [[0, 1], [1, 2], [2, 0]], symmetrize=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = save_tudataset(GraphDataset(triangle, [1], "TRIANGLE"), folder)
-    ...     load_tudataset("TRIANGLE", folder, cache=False).graphs == triangle
-    True
-    """
+    """Write a collection as ``NAME.zip`` into the folder that `load_tudataset` looks in."""
     check_name(dataset.name)
     target = data_home_folder(data_home) / f"{dataset.name}.zip"
     save_archive(dataset, target)

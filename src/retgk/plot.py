@@ -1,6 +1,11 @@
 """
 Pictures of graphs, their return probabilities, kernels between them and tests of them.
 
+- One graph: `return_probability_curves`, `graph_by_return_probability`, `explained_graph`,
+  `explained_molecule`, `node_positions`.
+- A collection: `collection_map`, `gram_heat_map`.
+- A result: `confusion_matrix`, `permutation_distribution`.
+
 Every function draws into the `ax` that it is given, or into a new figure, and returns the axes.
 """
 
@@ -43,6 +48,11 @@ __all__ = [
     "permutation_distribution",
     "return_probability_curves",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 # Axes to draw into, and colours that readers with any kind of sight tell apart
 

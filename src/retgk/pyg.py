@@ -1,4 +1,4 @@
-"""Transforms for PyTorch Geometric, which must be installed to use them."""
+"""`AddReturnProbabilities`: a transform for PyTorch Geometric, which it needs."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -9,6 +9,10 @@ from retgk.io.pyg import from_pyg
 from retgk.walks.probabilities import return_probabilities
 
 __all__ = ["AddReturnProbabilities"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def _base_of_transforms() -> Any:

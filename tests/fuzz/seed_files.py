@@ -15,9 +15,11 @@ from scipy.io import savemat
 
 from retgk import GraphBatch, GraphDataset, RetGK, save_model
 from retgk.estimators import gram_file
-from retgk.io import write_graphml, write_json, write_parquet
+from retgk.io import write_parquet
 from retgk.io.cache import ReadOptions, store_cached
 from retgk.io.formats import formats
+from retgk.io.graphml import write_graphml
+from retgk.io.json import write_json
 from retgk.io.tudataset import read_tudataset
 from retgk.kernels import write_mean_embedding_gram
 from retgk.kernels.exact import ExactEngine

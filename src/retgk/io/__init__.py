@@ -1,8 +1,12 @@
 """
 Graphs in and out: objects of other packages, files, data frames.
 
-`as_batch` takes graphs of any kind and `read_graphs` files of any format; `from_...` and
-`to_...` convert from and to one package, with its options.
+- Any graphs: `as_batch` gives a `GraphBatch`.
+- Any file: `read_graphs` gives a `GraphDataset`, `write_graphs` writes one.
+- One package, with its options: `from_networkx`, `from_igraph`, `from_pyg`, `from_rdkit`,
+  `from_smiles`, `from_numpy`, `from_scipy`, `from_edge_lists`, `from_dataframe`, `from_grakel`.
+- Back: `to_networkx`, `to_igraph`, `to_pyg`, `to_grakel`.
+- Piece by piece: `iter_parquet`, `iter_smiles`, `write_parquet`.
 """
 
 from retgk._namespaces import lazy_names

@@ -11,10 +11,7 @@ from retgk.io.convert import to_networkx as to_networkx
 from retgk.io.convert import to_pyg as to_pyg
 from retgk.io.dataframes import from_dataframe as from_dataframe
 from retgk.io.dataset import GraphDataset as GraphDataset
-from retgk.io.edges import write_edge_list as write_edge_list
 from retgk.io.grakel import from_grakel as from_grakel
-from retgk.io.graphml import write_graphml as write_graphml
-from retgk.io.json import write_json as write_json
 from retgk.io.molecules import from_rdkit as from_rdkit
 from retgk.io.molecules import from_smiles as from_smiles
 from retgk.io.molecules import iter_smiles as iter_smiles

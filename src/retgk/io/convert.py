@@ -68,7 +68,7 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         of graphs of one kind: GraphBatch, networkx, igraph, PyTorch Geometric ``Data``,
         RDKit molecules, SMILES strings, scipy.sparse or NumPy adjacency matrices, NumPy
         arrays of edges of shape (n_edges, 2), or the input format of GraKeL. An array of
-        shape (n_graphs, n, n) is a stack of adjacency matrices. A table of pandas has one
+        shape (n_graphs, n, n) is a stack of adjacency matrices. A data frame has one
         column, whose rows are the graphs; `from_dataframe` reads tables of edges and nodes.
     **options
         Options of the converter of that kind, such as ``label`` of `from_networkx`.
@@ -93,6 +93,13 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         owner = f"as_batch of a {kind.name}"
         check_keywords(options, kind.options(), owner, _options_of_other_kinds(kind))
     return kind.convert(found, **options)
+
+
+def dataset_of(graphs: GraphsLike, name: str) -> GraphDataset:
+    """Graphs of any kind as a data set; one that is there keeps its name."""
+    return (
+        graphs if isinstance(graphs, GraphDataset) else GraphDataset(as_batch(graphs), None, name)
+    )
 
 
 def batch_like(

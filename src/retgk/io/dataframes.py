@@ -1,6 +1,6 @@
-"""Graphs from tables of edges and of nodes: data frames, or anything with columns by name."""
+"""Graphs from tables of edges and of nodes: data frames of any package, through narwhals."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from retgk.io.objects import (
     EdgeNames,
     NodeArrays,
     NodeColumns,
+    data_frame,
     missing_graph_error,
     short_repr,
 )
@@ -49,9 +50,9 @@ def from_dataframe(
 
     Parameters
     ----------
-    edges : pandas.DataFrame, pyarrow.Table, or anything with columns by name
-        One row for each edge.
-    nodes : table of the same kinds, optional
+    edges : data frame of pandas or polars, table of pyarrow, or dictionary of columns
+        One row for each edge; data frames are read through narwhals.
+    nodes : such a table, optional
         One row for each node, those without edges too. By default nodes are the ends of edges.
     graph_id : hashable, optional
         Column of both tables that says which graph a row belongs to; None for a single graph.
@@ -90,7 +91,7 @@ def from_dataframe(
     edge_table, node_table = _Table("edges", edges), _Table("nodes", nodes)
     if nodes is not None:
         keys.add_nodes(node_table, graph_id, node)
-    if weight == "weight" and not edge_table.has(weight):
+    if weight == "weight" and weight not in edge_table.names:
         weight = None
     ends = _edge_ends(edge_table, keys, (graph_id, source, target), nodes is None)
     position, sizes = _positions_by_graph(keys)
@@ -126,18 +127,23 @@ class _Table:
 
     def __init__(self, kind: str, frame: Any) -> None:
         self.kind = kind
-        self.frame = frame
         self.n_rows: int | None = None
-
-    def has(self, name: Name) -> bool:
-        return name in list(getattr(self.frame, "column_names", None) or self.frame)
+        self.columns = frame if isinstance(frame, Mapping) else data_frame(frame)
+        if self.columns is None and frame is not None:
+            raise InvalidInputError(
+                f"{kind} is a {type(frame).__name__}; give a data frame of pandas or polars, a "
+                "table of pyarrow, or a dictionary of columns"
+            )
+        names = getattr(self.columns, "columns", self.columns)
+        self.names: list[Name] = [] if names is None else list(names)
 
     def values(self, name: Name) -> list[Any]:
-        try:
-            column = self.frame[name]
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise InvalidInputError(f"{self.kind} has no column {name!r}{self._names()}") from error
-        convert = next((n for n in ("tolist", "to_list", "to_pylist") if hasattr(column, n)), None)
+        if name not in self.names:
+            more = ", ..." * (len(self.names) > _MOST_NAMES)
+            known = ", ".join(map(repr, self.names[:_MOST_NAMES]))
+            raise InvalidInputError(f"{self.kind} has no column {name!r}; it has {known}{more}")
+        column = getattr(self.columns, "get_column", self.columns.__getitem__)(name)
+        convert = next((n for n in ("to_list", "tolist") if hasattr(column, n)), None)
         values = list(column if convert is None else getattr(column, convert)())
         if len(values) != (self.n_rows or len(values)):
             raise InvalidInputError(
@@ -155,15 +161,6 @@ class _Table:
                     f"{self.kind}, row {row} has no {name!r}; fill it in, or drop the row"
                 )
         return values
-
-    def _names(self) -> str:
-        names = getattr(self.frame, "column_names", getattr(self.frame, "columns", None))
-        names = list(self.frame) if names is None and isinstance(self.frame, dict) else names
-        if names is None:
-            return f"; it is a {type(self.frame).__name__}, give a data frame"
-        listed = list(names)
-        more = ", ..." * (len(listed) > _MOST_NAMES)
-        return f"; it has {', '.join(map(repr, listed[:_MOST_NAMES]))}{more}"
 
 
 class _Keys(NamedTuple):

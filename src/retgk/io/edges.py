@@ -32,35 +32,7 @@ _OTHER_DELIMITERS = ",;|"
 
 
 def write_edge_list(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
-    r"""
-    Write graphs to files of edges, one graph each.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        What to write. The form has no room for labels, attributes and nodes without
-        edges, so these are errors.
-    folder : path-like
-        Where to put the files; it is made if need be. Files of the same name are replaced;
-        further ones of this stem, of an earlier call with more graphs, are an error.
-    stem : str, default="graph"
-        Start of the files' names; the number of the graph follows.
-
-    Returns
-    -------
-    list of Path
-        The files, in order of the graphs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import GraphBatch
-    >>> from retgk.io import write_edge_list
-    >>> path = GraphBatch.from_edges(3, [[0, 1], [1, 2]], symmetrize=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_edge_list(path, folder)[0].read_text()
-    '0 1\n1 2\n'
-    """
+    """Files of edges, one graph each, in order of the graphs."""
     if graphs.has_labels or graphs.n_attributes or graphs.has_edge_labels:
         raise InvalidInputError(
             "edge lists hold neither labels nor attributes; write GraphML instead, or leave them "

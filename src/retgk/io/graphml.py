@@ -30,37 +30,7 @@ def _read(files: list[Path], *, n_jobs: int | None = None, **named: Any) -> Grap
 
 
 def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
-    """
-    Write graphs to GraphML files, one graph each.
-
-    Labels become the node attribute ``label``, attributes ``attribute_0``,
-    ``attribute_1``, ..., weights the edge attribute ``weight``, labels of edges ``label``.
-
-    Parameters
-    ----------
-    graphs : GraphBatch
-        What to write; labels must be numbers, text or truth values.
-    folder : path-like
-        Where to put the files; it is made if need be. Files of the same name are replaced;
-        further ones of this stem, of an earlier call with more graphs, are an error.
-    stem : str, default="graph"
-        Start of the files' names; the number of the graph follows.
-
-    Returns
-    -------
-    list of Path
-        The files, in order of the graphs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import GraphBatch
-    >>> from retgk.io import write_graphml
-    >>> edges = GraphBatch.from_edges([2, 2], [[0, 1], [2, 3]], symmetrize=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in write_graphml(edges, folder)]
-    ['graph-0.graphml', 'graph-1.graphml']
-    """
+    """GraphML files, one graph each: "label", "attribute_0" and so on, and "weight"."""
     nx = optional_module("networkx", "networkx")
     for of_edges, names in ((False, graphs.label_names), (True, graphs.edge_label_names)):
         for name in names:

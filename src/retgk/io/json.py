@@ -99,37 +99,7 @@ def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
 
 
 def write_json(data: GraphDataset | GraphBatch, path: PathLike) -> Path:
-    r"""
-    Write graphs to a JSON file, as plain lists of edges (see `docs/graph_files.md`), without loss.
-
-    Every edge is listed once. Labels of nodes and edges, attributes, weights, targets and names are
-    written where there are any; null stands for a missing label or attribute, which `read_graphs`
-    needs to be told with `missing`.
-
-    Parameters
-    ----------
-    data : GraphDataset or GraphBatch
-        What to write; labels must be text, numbers, truth values, None, or tuples of these.
-    path : path-like
-        A name that ends in ``.json``, for one list of graphs, or in ``.jsonl``, for one graph per
-        line; ``.gz`` after it compresses the file. One that is there is replaced when all is
-        written.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from retgk import GraphBatch
-    >>> from retgk.io import write_json
-    >>> edge = GraphBatch.from_edges(2, [[0, 1]], labels=["C", "N"], symmetrize=True)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_json(edge, f"{folder}/edge.jsonl").read_text()
-    '{"n_nodes": 2, "edges": [[0, 1]], "labels": ["C", "N"]}\n'
-    """
+    """Write graphs as plain lists of edges, each edge once, without loss."""
     output = Path(path)
     if not JSON.is_named(output):
         raise InvalidInputError(f"{output} should end in {', '.join(JSON.readable)}")

@@ -703,16 +703,29 @@ def graphs_of_kind(graphs: Any, is_one: Callable[[Any], bool], accepted: str) ->
     return found
 
 
+def data_frame(table: Any) -> Any:
+    """Table of pandas, polars, pyarrow and the like in the one form of narwhals, or None."""
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        found = nw.from_native(table, eager_only=True, pass_through=True)
+    except DuplicateError as error:
+        raise InvalidInputError(f"the table cannot be read: {error}") from error
+    return None if found is table else found
+
+
 def iterable_graphs(graphs: Any) -> Any:
     """Give what to iterate over: of a table, its only column, whose rows are the graphs."""
-    if hasattr(graphs, "columns") and hasattr(graphs, "iloc"):
-        if len(graphs.columns) != 1:
-            names = ", ".join(map(repr, graphs.columns[:_MOST_NAMES]))
+    table = data_frame(graphs) if hasattr(graphs, "shape") else None
+    if table is not None:
+        if len(table.columns) != 1:
+            names = ", ".join(map(repr, table.columns[:_MOST_NAMES]))
             raise InvalidInputError(
-                f"the table has {len(graphs.columns)} columns ({names}); give one column, such as "
+                f"the table has {len(table.columns)} columns ({names}); give one column, such as "
                 "df['smiles']; retgk.io.from_dataframe reads tables of edges and nodes"
             )
-        return graphs.iloc[:, 0]
+        return table.get_column(table.columns[0]).to_list()
     if isinstance(graphs, np.ndarray) and graphs.dtype.kind in "OUT" and graphs.shape[1:] == (1,):
         return graphs[:, 0]  # a table of one column, as scikit-learn hands it on
     if isinstance(graphs, np.ndarray) and graphs.dtype.kind == "O" and graphs.ndim > 1:

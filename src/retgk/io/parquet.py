@@ -2,8 +2,7 @@
 
 import difflib
 import json
-import os
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,8 +27,9 @@ from retgk.graphs.flat import (
     offsets,
 )
 from retgk.graphs.reading import Reading
+from retgk.io.convert import GraphsLike, dataset_of
 from retgk.io.dataset import GraphDataset
-from retgk.io.formats import Format
+from retgk.io.formats import Format, PathLike
 from retgk.io.json import tuples_of_lists
 
 COLUMNS = ("degrees", "neighbours", "weights", "labels", "attributes", "edge_labels", "target")
@@ -43,8 +43,8 @@ _METADATA_KEY = b"retgk"
 
 
 def write_parquet(
-    data: GraphDataset | GraphBatch | Iterable[GraphDataset | GraphBatch],
-    path: str | os.PathLike[str],
+    data: GraphsLike | Iterator[GraphsLike],
+    path: PathLike,
     *,
     batch_size: int = 10_000,
 ) -> Path:
@@ -59,8 +59,8 @@ def write_parquet(
 
     Parameters
     ----------
-    data : GraphDataset, GraphBatch, or iterable of them
-        What to write. An iterable is written piece by piece, so that it never has to fit
+    data : GraphDataset or anything that `as_batch` takes, or an iterator or list of data sets
+        What to write. An iterator is written piece by piece, so that it never has to fit
         into memory; all pieces must have the same columns.
     path : path-like
         The file; one that is there is replaced when all is written.
@@ -109,7 +109,7 @@ def write_parquet(
 
 
 def iter_parquet(
-    path: str | os.PathLike[str],
+    path: PathLike,
     batch_size: int = 1_000,
     *,
     row_groups: Sequence[int] | None = None,
@@ -230,14 +230,10 @@ def _read(files: list[Path]) -> GraphDataset:
 
 def _rows_of_pieces(data: Any, batch_size: int, name: str) -> Iterator[tuple[Any, Any]]:
     """Rows of at most `batch_size` graphs each, with what describes the collection."""
-    single = isinstance(data, GraphDataset | GraphBatch)
-    for item in [data] if single else data:
-        if not isinstance(item, GraphDataset | GraphBatch):
-            raise InvalidInputError(
-                f"expected GraphDataset or GraphBatch, got {type(item).__name__}; convert graphs "
-                "with retgk.as_batch"
-            )
-        whole = item if isinstance(item, GraphDataset) else GraphDataset(item, None, name)
+    is_list = isinstance(data, list | tuple) and bool(data)
+    in_pieces = is_list and all(isinstance(item, GraphDataset | GraphBatch) for item in data)
+    for item in data if in_pieces or isinstance(data, Iterator) else [data]:
+        whole = dataset_of(item, name)
         _check_no_gap(whole)
         for first in range(0, len(whole), batch_size):
             yield _record_batch(whole[first : first + batch_size]), _metadata(whole)

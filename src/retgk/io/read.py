@@ -18,7 +18,7 @@ from retgk._runtime.processes import (
     run_to_end,
 )
 from retgk.errors import InvalidInputError
-from retgk.io.convert import GraphsLike, as_batch
+from retgk.io.convert import GraphsLike, dataset_of
 from retgk.io.dataset import GraphDataset, without_empty_targets
 from retgk.io.formats import (
     Format,
@@ -223,10 +223,7 @@ def write_graphs(
     """
     target = Path(path)
     form = format_to_write(target, format)
-    if isinstance(graphs, GraphDataset):
-        dataset = graphs
-    else:
-        dataset = GraphDataset(as_batch(graphs), None, target.stem)
+    dataset = dataset_of(graphs, target.stem)
     assert form.write is not None
     if not form.writes_folder:
         form.write(dataset, target)

@@ -1,10 +1,16 @@
 """
 Kernels between graphs and between nodes.
 
-`RetGK`, and of other authors `WeisfeilerLehman`, `ShortestPath`, ...; ``a + b``, ``a * b``,
-``0.5 * a``, ``a.normalized()`` and `mean_of` combine them, `Precomputed` takes values,
-`GraphKernel` is the base of your own. `Laplacian`, ... compare nodes. `RetGKEmbedding` and
-`Vectors` give vectors of graphs.
+- Of the paper: `RetGK`; as vectors `RetGKEmbedding`, `embedding_gram`, `embed_files`.
+- Of other authors: `WeisfeilerLehman`, `WeisfeilerLehmanOA`, `ShortestPath`, `Graphlets`,
+  `SubgraphMatching`, `GraphInvariant`, `HashGraph`, `DeepGraph`.
+- Combined: ``a + b`` (`Sum`), ``a * b`` (`Product`), ``0.5 * a`` (`Scaled`), ``a.normalized()``
+  (`Normalized`), `mean_of`.
+- Of your own: `GraphKernel` is the base, `Precomputed` takes values; `Vectors` is the transformer
+  to a kernel's vectors, `write_mean_embedding_gram` a matrix larger than memory.
+- Parts of RetGK: node kernels `Laplacian`, `Gaussian`, `Polynomial` (base `NodeKernel`), `Delta`,
+  `Bridge`; graph kernels `ExponentialGraphKernel`, `PolynomialGraphKernel`; `Walks`.
+- Features: `return_probabilities`, `sample_nodes`, `refined_labels`, `graphlet_counts`.
 """
 
 from retgk._namespaces import lazy_names

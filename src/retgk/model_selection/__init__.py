@@ -1,4 +1,10 @@
-"""Methods side by side on one collection, folds for graphs, and reasons of a model."""
+"""
+Methods side by side on one collection, folds for graphs, and reasons of a model.
+
+- `compare` runs methods on the same folds and gives a `Comparison`.
+- `scaffold_folds` keeps molecules with one scaffold together.
+- `Explanation` is what ``model.explain(graphs)`` gives.
+"""
 
 from retgk._namespaces import lazy_names
 

@@ -1,4 +1,10 @@
-"""Distances of graphs, the most similar ones, an index of many, and groups of equal graphs."""
+"""
+Distances of graphs, the most similar ones, an index of many, and groups of equal graphs.
+
+- Of two graphs: `similarity`, `distance`; of all pairs: `distances`.
+- Nearest graphs: `most_similar`, and `GraphIndex` for many graphs and many questions.
+- Equal graphs: `duplicate_groups`.
+"""
 
 from retgk._namespaces import lazy_names
 

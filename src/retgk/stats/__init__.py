@@ -1,4 +1,10 @@
-"""Tests of populations of graphs: do two or more differ, and do graphs go with a number."""
+"""
+Tests of populations of graphs.
+
+- `two_sample_test` and `k_sample_test`: do two or more groups differ?
+- `association_test`: do graphs go with a number or a category?
+- `PopulationTest` is what they give.
+"""
 
 from retgk._namespaces import lazy_names
 
