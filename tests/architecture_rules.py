@@ -19,6 +19,8 @@ PUBLIC_UNDERSCORES = {
     "_parameter_constraints",  # scikit-learn's name for the table of a class
     "_core",  # our own compiled module: private to retgk, not to a part of it
     "_runtime",  # likewise
+    "_namespaces",  # likewise
+    "_get_param_names",  # of scikit-learn's estimators
     "_sklearn_output_config",  # of scikit-learn: what set_output was told; nothing else holds it
 }
 ATTRIBUTE_SETTERS = {"setattr", "__setattr__"}
@@ -203,6 +205,7 @@ def overridden_private_names(sources: Sources) -> list[str]:
         for base in ancestors(name, homes):
             home, other = homes[base]
             shared = sorted(filter(is_private, members_of(node) & members_of(other)))
+            shared = [each for each in shared if each not in PUBLIC_UNDERSCORES]
             if package_of(home) != package_of(module):
                 wrong += [f"{module}:{node.lineno} {name} replaces {base}.{s}" for s in shared]
     return sorted(wrong)

@@ -1,5 +1,7 @@
 """The tree keeps to its rules, and every rule can be seen to be broken on a toy tree."""
 
+import inspect
+import re
 import tomllib
 import warnings
 from pathlib import Path
@@ -29,6 +31,7 @@ from tests.errors import SNAPSHOT, assert_names, fails, sentences
 # Modules and packages directly under retgk, from the ground up. A new one is added at its
 # place here; it may import what stands before it, and nothing else.
 LAYERS = (
+    "_namespaces",
     "array_types",
     "errors",
     "_core",
@@ -85,11 +88,46 @@ def test_array_types_are_defined_once(sources: Sources) -> None:
     assert_none(redefined_aliases(sources))
 
 
-def test_public_names_have_examples() -> None:
-    assert "GraphClassifier" in retgk.__all__
-    assert_none(
-        names_without_example({name: getattr(retgk, name).__doc__ for name in retgk.__all__})
-    )
+NAMESPACES = ("datasets", "io", "kernels", "model_selection", "plot", "pyg", "search", "stats")
+FIRST_NAMES = (
+    *("GraphBatch", "GraphClassifier", "GraphDataset", "GraphIndex", "GraphRegressor"),
+    *("InvalidInputError", "RetGK", "Walks", "as_batch", "compare", "distance", "explore"),
+    *("load_model", "most_similar", "read_graphs", "return_probabilities", "save_model"),
+    *("similarity", "two_sample_test", "write_graphs"),
+)
+
+
+def test_the_names_of_the_first_hour() -> None:
+    assert sorted(dir(retgk)) == sorted([*FIRST_NAMES, *NAMESPACES])
+
+
+@pytest.mark.parametrize("name", ["", *NAMESPACES])
+def test_a_package_lists_its_names(name: str) -> None:
+    """What `dir` shows is what the docstring tells a reader of, and nothing else."""
+    package = getattr(retgk, name) if name else retgk
+    words = set(re.findall(r"`(?:retgk\.)?(\w+)`", package.__doc__ or ""))
+    assert words - {"ax"} == set(dir(package)) == set(package.__all__)
+
+
+@pytest.mark.parametrize("name", ["", *NAMESPACES])
+def test_public_names_have_examples(name: str) -> None:
+    package = getattr(retgk, name) if name else retgk
+    own = {each: getattr(package, each) for each in package.__all__ if each not in NAMESPACES}
+    assert_none(names_without_example({each: value.__doc__ for each, value in own.items()}))
+
+
+def test_signatures_are_short() -> None:
+    packages = [retgk, *(getattr(retgk, name) for name in NAMESPACES)]
+    values = [getattr(package, name) for package in packages for name in package.__all__]
+    long = [value for value in values if inspect.isclass(value) and len(shown(value)) > 400]
+    assert long == []
+
+
+def shown(value: type) -> str:
+    try:
+        return str(inspect.signature(value))
+    except ValueError:  # of compiled classes and errors
+        return ""
 
 
 def test_the_page_names_what_is_there() -> None:

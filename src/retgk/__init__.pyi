@@ -15,7 +15,7 @@ from retgk.io.convert import as_batch as as_batch
 from retgk.io.dataset import GraphDataset as GraphDataset
 from retgk.io.read import read_graphs as read_graphs
 from retgk.io.read import write_graphs as write_graphs
-from retgk.model_selection.compare import compare as compare
+from retgk.model_selection.comparison import compare as compare
 from retgk.search.index import GraphIndex as GraphIndex
 from retgk.stats.tests import two_sample_test as two_sample_test
 from retgk.walks.probabilities import Walks as Walks

@@ -548,7 +548,7 @@ def compare(
         journal = output[0].with_suffix(_JOURNAL_ENDING)
     if journal is not None:
         note(common, f"journal: {journal}; after a stop, the same command goes on from there")
-    from retgk.model_selection.compare import comparison_on_folds, limits_of
+    from retgk.model_selection.comparison import comparison_on_folds, limits_of
 
     limits = limits_of(methods.time_limit, methods.memory_limit)
     with cluster.client(common) as client, watch.timing("compare"):

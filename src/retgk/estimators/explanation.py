@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from retgk._runtime.names import shown_without_types
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Flags, Floats, Ints
@@ -23,6 +24,7 @@ from retgk.learning.outcomes import ClassOutcomes, LabelOutcomes, ValueOutcomes
 from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 
 
+@shown_without_types
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """

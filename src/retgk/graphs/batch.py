@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from retgk._runtime.names import shown_without_types
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_user
 from retgk.graphs.edges import (
@@ -346,6 +347,7 @@ Labels = Sequence[Hashable] | NDArray[Any]
 """One label for each node."""
 
 
+@shown_without_types
 class GraphBatch(Sequence["GraphBatch"]):
     """
     Many undirected graphs in flat, contiguous, read-only CSR arrays.

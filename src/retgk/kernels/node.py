@@ -39,6 +39,22 @@ class NodeKernel:
     In coordinates multiplied by `coordinate_scale`, kernels of distances are ``exp(-t) factor(t)``,
     with t the distance or its square (`argument`) and factor the polynomial whose coefficients are
     `series`: compiled loops compute any such kernel. Being defined is being listed, in `kinds`.
+
+    A kernel of your own is a frozen dataclass with `__call__`, which is called block by block.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from retgk.kernels import NodeKernel
+    >>> @dataclass(frozen=True)
+    ... class Linear(NodeKernel):
+    ...     gamma: float = 1.0
+    ...
+    ...     def __call__(self, x, y):
+    ...         return self.gamma * np.asarray(x) @ np.asarray(y).T
+    >>> Linear(0.5)([[1.0, 2.0]], [[2.0, 1.0]])
+    array([[2.]])
     """
 
     gamma: Bandwidth = "median"

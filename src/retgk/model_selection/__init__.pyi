@@ -2,5 +2,5 @@
 
 from retgk.estimators.explanation import Explanation as Explanation
 from retgk.learning.folds import scaffold_folds as scaffold_folds
-from retgk.model_selection.compare import compare as compare
+from retgk.model_selection.comparison import compare as compare
 from retgk.model_selection.table import Comparison as Comparison

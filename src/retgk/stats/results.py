@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from retgk._runtime.names import shown_without_types
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -216,6 +217,7 @@ class KernelResult(NamedTuple):
     """The kernel, where it was given; bandwidth and depth say nothing then."""
 
 
+@shown_without_types
 @dataclass(frozen=True, eq=False)
 class PopulationTest:
     """
@@ -262,6 +264,16 @@ class PopulationTest:
         Mean kernel of every graph with each group, itself left out.
     nodes : NodeTable or None
         Table of nodes, where nodes correspond.
+
+    Examples
+    --------
+    >>> from retgk import two_sample_test
+    >>> from retgk.datasets import make_graph_classification
+    >>> data = make_graph_classification(n_graphs=40, random_state=0)
+    >>> groups = [data.graphs[data.targets == target] for target in (0, 1)]
+    >>> result = two_sample_test(*groups, n_permutations=99, random_state=0)
+    >>> result.p_value
+    0.01
     """
 
     kind: Literal["two-sample", "k-sample", "association"]
