@@ -44,6 +44,9 @@ def test_examples(page, tmp_path, monkeypatch):
     for package in ("networkx", "rdkit", *(["grakel"] if "from grakel" in text else [])):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for file, code in re.findall(r"```python\n# (\w+\.py)\n(.*?)```", text, re.DOTALL):
+        Path(file).write_text(code, "utf-8")
     result = ran(text, name_of(page))
     assert result.attempted >= 3
     assert result.failed == 0
