@@ -5,6 +5,7 @@ fails `tests/test_documentation.py`: a new name gets its line here, a new kernel
 """
 
 from collections import Counter
+from inspect import ismodule
 from pathlib import Path
 
 from retgk.kernels.node import NodeKernel
@@ -13,69 +14,95 @@ from retgk.kernels.others import all_kernels
 GROUPS = {
     "Learn from graphs": (
         "Graphs in, predictions out; parameters are chosen on the training graphs.",
-        ["GraphClassifier", "GraphRegressor", "Explanation", "scaffold_folds"],
+        ["GraphClassifier", "GraphRegressor", "model_selection.Explanation"],
     ),
-    "Kernel matrices and vectors": (
-        "RetGK_I, exact within a promised error, and RetGK_II, a vector for each graph.",
+    "Kernels": (
+        "Kernels are values: they add, multiply and scale, and one of your own has two methods.",
         [
-            "RetGK", "RetGKEmbedding", "embedding_gram",
-            "mean_embedding_gram", "write_mean_embedding_gram", "embed_files",
+            "RetGK", "kernels.GraphKernel", "kernels.Sum", "kernels.Product", "kernels.Scaled",
+            "kernels.Normalized", "kernels.mean_of", "kernels.Precomputed",
         ],
     ),
-    "Compare methods": (
-        "Which method is best on these graphs: the same folds for all, in processes with limits.",
-        ["compare", "Comparison"],
+    "Kernels of other authors": (
+        "What RetGK is compared with, native, in the same form.",
+        [*(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts"],
+    ),
+    "Parts of RetGK": (
+        "Walks, kernels between nodes, and kernels between mean embeddings.",
+        [
+            "Walks",
+            "kernels.NodeKernel",
+            *(
+                f"kernels.{own.__name__}"
+                for own in NodeKernel.kinds
+                if own.__module__ == NodeKernel.__module__
+            ),
+            "kernels.Delta", "kernels.Bridge", "kernels.ExponentialGraphKernel",
+            "kernels.PolynomialGraphKernel",
+        ],
+    ),
+    "Vectors and large matrices": (
+        "A vector for each graph, and kernel matrices that are larger than memory.",
+        [
+            "kernels.RetGKEmbedding", "kernels.Vectors", "kernels.embedding_gram",
+            "kernels.embed_files", "kernels.write_mean_embedding_gram",
+        ],
+    ),
+    "Features of nodes": (
+        "Return probabilities and refined labels, for your own models.",
+        [
+            "return_probabilities", "kernels.sample_nodes", "kernels.refined_labels",
+            "pyg.AddReturnProbabilities",
+        ],
     ),
     "Compare and search": (
         "Similarities, distances and neighbours, of two graphs or of millions.",
         [
-            "similarity", "distance", "most_similar", "pairwise_distances", "squared_mmd",
-            "GraphIndex", "duplicate_groups",
+            "similarity", "distance", "most_similar", "search.distances", "GraphIndex",
+            "search.duplicate_groups",
         ],
     ),
     "Test groups of graphs": (
         "Do populations differ, do graphs go with a value: permutation tests.",
-        ["two_sample_test", "k_sample_test", "association_test"],
-    ),
-    "Kernels of other authors": (
-        "What RetGK is compared with, native, in the same form.",
-        [*(kind.__name__ for kind in all_kernels()), "graphlet_counts"],
-    ),
-    "Features of nodes": (
-        "Return probabilities and refined labels, for your own models.",
-        ["return_probabilities", "sample_nodes", "refined_labels", "pyg.AddReturnProbabilities"],
-    ),
-    "Parts of the formula": (
-        "Kernels between nodes, and kernels between graphs.",
         [
-            *(own.__name__ for own in NodeKernel.kinds if own.__module__ == NodeKernel.__module__),
-            "Delta", "Bridge", "ExponentialGraphKernel", "PolynomialGraphKernel",
+            "two_sample_test", "stats.k_sample_test", "stats.association_test",
+            "stats.PopulationTest",
         ],
+    ),
+    "Compare methods": (
+        "Which method is best on these graphs: the same folds for all, in processes with limits.",
+        ["compare", "model_selection.Comparison", "model_selection.scaffold_folds"],
     ),
     "Graphs in memory": (
         "The one graph class, and converters from and to other packages.",
         [
-            "GraphBatch", "GraphDataset", "as_batch", "from_networkx", "from_igraph", "from_pyg",
-            "from_rdkit", "from_smiles", "iter_smiles", "from_numpy", "from_scipy",
-            "from_edge_lists", "from_dataframe", "from_grakel", "to_networkx", "to_igraph",
-            "to_pyg", "to_grakel", "InvalidInputError",
+            "GraphBatch", "GraphDataset", "as_batch",
+            *(
+                f"io.{name}"
+                for name in (
+                    "from_networkx", "from_igraph", "from_pyg", "from_rdkit", "from_smiles",
+                    "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists", "from_dataframe",
+                    "from_grakel", "to_networkx", "to_igraph", "to_pyg", "to_grakel",
+                )
+            ),
+            "InvalidInputError",
         ],
     ),
     "Graphs in files": (
-        "Any file by `read_graphs`; the formats one by one.",
-        [
-            "read_graphs", "iter_parquet", "write_parquet", "write_json", "write_graphml",
-            "write_edge_list", "load_tudataset", "save_tudataset",
-        ],
+        "Any file by `read_graphs` and `write_graphs`; Parquet piece by piece.",
+        ["read_graphs", "write_graphs", "io.iter_parquet", "io.write_parquet"],
     ),
-    "Data without a download": (
-        "Handwritten digits as graphs, and made-up collections.",
-        ["load_digit_graphs", "make_graph_classification"],
+    "Collections": (
+        "Benchmarks by name, handwritten digits as graphs, random graphs.",
+        [
+            "datasets.load_tudataset", "datasets.load_digit_graphs",
+            "datasets.make_graph_classification",
+        ],
     ),
     "Model files": ("Arrays and JSON, no pickle.", ["save_model", "load_model"]),
     "One page of a collection": (
         "A map, drawings, neighbours and what a model says, in one HTML file.",
-        ["explore", "CollectionPage"],
+        ["explore"],
     ),
     "Pictures": (
         "`retgk.plot`, on Matplotlib.",
@@ -94,22 +121,23 @@ RETURNED = {
         "estimators.similarity.MostSimilar",
         "search.duplicates.DuplicateGroup",
     ],
-    "Test groups of graphs": [
-        "stats.results.PopulationTest",
-        "stats.results.NodeTable",
-    ],
+    "Test groups of graphs": ["stats.results.NodeTable"],
+    "One page of a collection": ["explorer.page.CollectionPage"],
 }
 
 
 def public_names():
-    """All that users import: names of retgk, and of the packages that it shows."""
+    """All that users import: names of retgk, and those that its packages add, each once."""
     import retgk
-    from retgk import plot, pyg
 
-    shown = {"plot": plot, "pyg": pyg}
-    return [
-        *retgk.__all__,
-        *(f"{package}.{name}" for package, module in shown.items() for name in module.__all__),
+    packages = [name for name in retgk.__all__ if ismodule(getattr(retgk, name))]
+    first = [name for name in retgk.__all__ if name not in packages]
+    known = {id(getattr(retgk, name)) for name in first}
+    return first + [
+        f"{package}.{name}"
+        for package in packages
+        for name in getattr(retgk, package).__all__
+        if id(public_object(f"{package}.{name}")) not in known
     ]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from retgk import GraphBatch, GraphClassifier, GraphDataset, explore
 from retgk.datasets import make_graph_classification
-from retgk.plot import CollectionPage
+from retgk.explorer.page import CollectionPage
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, PROGRAMS)), None)
