@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from retgk import GraphBatch, GraphDataset, save_model
+from retgk import GraphBatch, GraphDataset, Walks, save_model
 from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.io import write_parquet
 from retgk.io.graphml import write_graphml
@@ -38,7 +38,7 @@ def writers(source: Path, folder: Path) -> Iterator[tuple[str, Callable[[], Any]
     data = make_graph_classification(N_GRAPHS, n_attributes=5, random_state=0)
     graphs = data.graphs
     write_parquet(GraphDataset(graphs, data.targets, "many"), source / "many.parquet")
-    model = RetGKEmbedding(5, n_components=800, random_state=0).fit(graphs)
+    model = RetGKEmbedding(800, walks=Walks(5), random_state=0).fit(graphs)
     yield "write_parquet", lambda: write_parquet(data, folder / "out.parquet")
     yield "save_model", lambda: save_model(model, folder / "out.retgk")
     yield "save_tudataset", lambda: save_tudataset(data, folder)

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from retgk import GraphBatch, GraphClassifier, as_batch
+from retgk import GraphBatch, GraphClassifier, RetGK, Walks, as_batch
 from retgk import datasets as download
 from retgk.datasets import (
     FAMILIES,
@@ -156,12 +156,12 @@ def classes():
 
 
 def quick(**options):
-    return GraphClassifier(**({"n_steps": 8, "C": 10, "cv": 2, "random_state": 0} | options))
+    return GraphClassifier(RetGK(walks=Walks(8)), C=10, cv=2, random_state=0, **options)
 
 
 def test_searches_and_splits_take_a_data_set_for_its_graphs(classes):
-    search = GridSearchCV(quick(p=1, scale=1), {"n_steps": [4, 8]}, cv=2)
-    same = GridSearchCV(quick(p=1, scale=1), {"n_steps": [4, 8]}, cv=2)
+    search = GridSearchCV(quick(candidates={}), {"kernel__walks__n_steps": [4, 8]}, cv=2)
+    same = GridSearchCV(quick(candidates={}), {"kernel__walks__n_steps": [4, 8]}, cv=2)
     search.fit(classes, classes.targets)
     same.fit(classes.graphs, classes.targets)
     np.testing.assert_array_equal(

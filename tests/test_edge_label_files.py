@@ -20,6 +20,7 @@ from retgk import (
     GraphDataset,
     InvalidInputError,
     RetGK,
+    Walks,
     as_batch,
     load_model,
     read_graphs,
@@ -279,13 +280,13 @@ def test_types_of_bonds():
 
 
 def test_models_read_labels_of_edges_alike(tmp_path):
-    model = RetGK(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=True))
+    model = RetGK(2, walks=Walks(6), random_state=0).fit(as_batch(BONDS, bond_types=True))
     expected = model.transform(as_batch(BONDS[:3], bond_types=True))
     save_model(model, tmp_path / "model.retgk")
     for each in (model, load_model(tmp_path / "model.retgk")):
         assert each.reading_.options["bond_types"] is True
         np.testing.assert_array_equal(each.transform(list(BONDS[:3])), expected)
-    plain = RetGK(6, depth=2, random_state=0).fit(as_batch(BONDS, bond_types=False))
+    plain = RetGK(2, walks=Walks(6), random_state=0).fit(as_batch(BONDS, bond_types=False))
     assert not np.allclose(plain.transform(list(BONDS[:3])), expected)
     fails(lambda: plain.transform(as_batch(BONDS, bond_types=True)), about="bond_types=True")
 
@@ -295,7 +296,7 @@ def test_labels_that_were_taken_away_stay_away():
     items = to_grakel(graphs)
     batch = from_grakel(items).without_edge_labels()
     assert not batch.reading.edge_labels
-    model = RetGK(6, depth=2, random_state=0).fit(batch)
+    model = RetGK(2, walks=Walks(6), random_state=0).fit(batch)
     np.testing.assert_array_equal(model.transform(items), model.transform(batch))
     graphs = as_batch(BONDS, bond_types=True).without_edge_labels()
     assert graphs.reading.options["bond_types"] is False
@@ -309,7 +310,7 @@ def test_models_refuse_graphs_of_the_other_kind(tmp_path, maker, has_labels):
     plain = labelled.without_edge_labels()
     fitted, others = (labelled, plain) if has_labels else (plain, labelled)
     options = {"feature_map": "phases"} if maker is RetGKEmbedding else {}
-    model = maker(n_steps=6, depth=2, random_state=0, **options).fit(fitted)
+    model = maker(walks=Walks(6), depth=2, random_state=0, **options).fit(fitted)
     save_model(model, tmp_path / "model.retgk")
     given = "have no labels" if has_labels else "have labels"
     some = "some" if has_labels else "none"
@@ -320,7 +321,7 @@ def test_models_refuse_graphs_of_the_other_kind(tmp_path, maker, has_labels):
         assert str(error.value).startswith(told)
         lonely = GraphBatch.from_edges(1, [], labels=[0])
         each.transform(lonely)  # without edges there is nothing to contradict
-    shallow = maker(n_steps=6, random_state=0, **options).fit(fitted)
+    shallow = maker(walks=Walks(6), random_state=0, **options).fit(fitted)
     np.testing.assert_array_equal(shallow.transform(others), shallow.transform(fitted))
 
 
@@ -425,7 +426,7 @@ def test_values_of_edges_that_are_not_used():
             as_batch(source, attributes=[], weight=None)
             as_batch(source, attributes=[], edge_label="bond")
     with pytest.warns(InputWarning, match="edges have 'bond', which is not used"):
-        model = RetGK(6).fit([graph, path_of({"bond": "-"}, {"bond": "="})])
+        model = RetGK(walks=Walks(6)).fit([graph, path_of({"bond": "-"}, {"bond": "="})])
     model.transform([graph])  # says nothing again
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from retgk import InvalidInputError, load_model, read_graphs, save_model
+from retgk import InvalidInputError, Walks, load_model, read_graphs, save_model
 from retgk._runtime.files import check_size, memory_limit
 from retgk.cli.inputs import read_collection
 from retgk.cli.options import Common, Reading
@@ -250,7 +250,7 @@ def test_archive_without_graphs(tmp_path):
 
 
 def forged_model(path, **parameters):
-    model = RetGKEmbedding(4, method="monte-carlo", n_components=6, random_state=0)
+    model = RetGKEmbedding(6, walks=Walks(4, method="monte-carlo"), random_state=0)
     save_model(model.fit(tiny_graphs()), path)
     change = lambda document: document["model"]["fitted"]["walks_"].update(parameters)  # noqa: E731
     path.write_bytes(with_document(path.read_bytes(), change))

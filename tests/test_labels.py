@@ -24,6 +24,7 @@ from retgk import (
     GraphRegressor,
     InvalidInputError,
     RetGK,
+    Walks,
     as_batch,
     load_model,
     read_graphs,
@@ -32,9 +33,8 @@ from retgk import (
 from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
 from retgk.io import from_dataframe, from_edge_lists, from_grakel, from_pyg, write_parquet
 from retgk.io.json import write_json
-from retgk.kernels import RetGKEmbedding
+from retgk.kernels import Laplacian, RetGKEmbedding
 from retgk.kernels.refinement import keys_of_names
-from retgk.search import mean_embedding_gram
 from tests.errors import fails
 from tests.example_graphs import LABELS, node_link
 
@@ -303,8 +303,9 @@ def test_infinite_labels(label: Any) -> None:
     graphs = GraphBatch.from_edges(
         [2, 2], [[0, 1], [2, 3]], labels=[label, "C"] * 2, symmetrize=True
     )
-    exact = mean_embedding_gram(graphs, n_steps=4)
-    vectors = RetGKEmbedding(4, n_components=2000, random_state=0).fit_transform(graphs)
+    exact = RetGK(walks=Walks(4), structure=Laplacian(5.0)).fit(graphs).inner_products_
+    embedding = RetGKEmbedding(2000, walks=Walks(4), random_state=0)
+    vectors = embedding.fit_transform(graphs)
     np.testing.assert_allclose(vectors @ vectors.T, exact, atol=0.1)
 
 
@@ -525,13 +526,13 @@ def gappy(seed: int = 0, n_graphs: int = 20) -> GraphBatch:
     )
 
 
-FAST = {"n_steps": 4, "random_state": 0}
-ONE = {"C": 1, "p": 1, "scale": 1, "cv": 2}
+FAST = {"walks": Walks(4), "random_state": 0}
+ONE = {"C": 1, "candidates": {}, "cv": 2, "random_state": 0}
 MAKERS = {
     "kernel": lambda how: RetGK(**FAST, impute_attributes=how),
     "embedding": lambda how: RetGKEmbedding(**FAST, n_components=8, impute_attributes=how),
-    "classifier": lambda how: GraphClassifier(**FAST, **ONE, impute_attributes=how),
-    "regressor": lambda how: GraphRegressor(**FAST, **ONE, impute_attributes=how),
+    "classifier": lambda how: GraphClassifier(MAKERS["kernel"](how), **ONE),
+    "regressor": lambda how: GraphRegressor(MAKERS["kernel"](how), **ONE),
 }
 MIDDLES = {"mean": np.nanmean, "median": np.nanmedian}
 

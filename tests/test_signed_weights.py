@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-import retgk
 from retgk import (
     GraphBatch,
     GraphClassifier,
@@ -23,6 +22,7 @@ from retgk import (
     GraphRegressor,
     InvalidInputError,
     RetGK,
+    Walks,
     as_batch,
     load_model,
     most_similar,
@@ -48,11 +48,14 @@ from retgk.io import (
 )
 from retgk.io.convert import batch_like
 from retgk.io.json import write_json
-from retgk.kernels import RetGKEmbedding
-from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
+from retgk.kernels import Laplacian, PolynomialGraphKernel, RetGKEmbedding, ShortestPath
+from retgk.search import distances
 from tests.errors import fails
 from tests.example_graphs import node_link
 from tests.programs import assert_fails, invoke, record
+
+ONE = {"C": 1, "candidates": {}, "cv": 2, "random_state": 0}
+LINEAR = PolynomialGraphKernel()
 
 SIGNED = np.array(
     [[0.0, 0.5, -0.3, 0.0], [0.5, 0.0, 0.0, -1.0], [-0.3, 0.0, 0.0, 2.0], [0.0, -1.0, 2.0, 0.0]]
@@ -120,16 +123,9 @@ def test_split_keeps_labels_and_attributes_for_both_parts(kind):
 def test_split_compares_parts_with_their_like():
     """A graph and its negative have nothing in common but what labels allow, which is nothing."""
     only = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    products = retgk.search.mean_embedding_gram(
-        from_numpy([only, -only], negative="split"),
-        structure=retgk.kernels.Laplacian(1.0),
-        n_steps=4,
-        tol=0.0,
-    )
-    empty = from_numpy([only, np.zeros((3, 3))])
-    plain = retgk.search.mean_embedding_gram(
-        empty, structure=retgk.kernels.Laplacian(1.0), n_steps=4, tol=0.0
-    )
+    kernel = RetGK(structure=Laplacian(1.0), walks=Walks(4), graph_kernel=LINEAR, tol=0.0)
+    products = kernel.fit_transform(from_numpy([only, -only], negative="split"))
+    plain = kernel.fit_transform(from_numpy([only, np.zeros((3, 3))]))
     assert products[0, 0] == pytest.approx((plain[0, 0] + plain[1, 1]) / 4)
     assert products[0, 1] == pytest.approx(2 * plain[0, 1] / 4)
 
@@ -218,7 +214,7 @@ def signed_stack(n=12):
 def test_models_read_new_graphs_with_the_same_choice(choice, tmp_path):
     stack, targets = signed_stack(), [0, 1] * 6
     graphs = from_numpy(stack, negative=choice)
-    model = GraphClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0).fit(graphs, targets)
+    model = GraphClassifier(RetGK(walks=Walks(5)), **ONE).fit(graphs, targets)
     expected = model.decision_function(graphs)
     assert np.array_equal(model.decision_function(stack), expected)
     other = "positive" if choice != "positive" else "absolute"
@@ -260,14 +256,14 @@ SMILES = ["CCO", "c1ccccc1", "CC=O", "C#N", "CCCC", "c1ccncc1", "CC(=O)O", "C=CC
 TARGETS = [0, 1] * 8
 OPTIONS: dict[str, Any] = {"bond_orders": True, "attributes": ["aromatic"]}
 BONDS = as_batch(SMILES, **OPTIONS)
-FAST = {"n_steps": 5, "random_state": 0}
-ONE = {"C": 1, "p": 1, "scale": 1, "cv": 2}
+FAST = {"walks": Walks(5), "random_state": 0}
 MAKERS = {
     "kernel": lambda: RetGK(**FAST).fit(BONDS),
     "embedding": lambda: RetGKEmbedding(**FAST, n_components=8).fit(BONDS),
-    "classifier": lambda: GraphClassifier(**FAST, **ONE).fit(BONDS, TARGETS),
-    "approximate": lambda: GraphClassifier(**FAST, **ONE, approximate=True).fit(BONDS, TARGETS),
-    "regressor": lambda: GraphRegressor(**FAST, **ONE).fit(BONDS, np.arange(16.0)),
+    "classifier": lambda: GraphClassifier(RetGK(**FAST), **ONE).fit(BONDS, TARGETS),
+    "approximate": lambda: GraphClassifier(RetGK(n_components=64), **ONE).fit(BONDS, TARGETS),
+    "sum": lambda: GraphClassifier(RetGK(**FAST) + ShortestPath(), **ONE).fit(BONDS, TARGETS),
+    "regressor": lambda: GraphRegressor(RetGK(**FAST), **ONE).fit(BONDS, np.arange(16.0)),
 }
 METHODS = ("transform", "distances", "diagonal", "predict", "decision_function", "predict_proba")
 
@@ -463,10 +459,9 @@ def test_comparisons_read_both_sides_alike() -> None:
     assert similarity(BONDS[2], "CC=O") == pytest.approx(1.0, abs=1e-12)
     assert most_similar("c1ccncc1", BONDS, k=1).indices.tolist() == [5]
     assert most_similar(BONDS[5], SMILES, k=1).indices.tolist() == [5]
-    for compare in (pairwise_distances, squared_mmd, mean_embedding_gram):
-        np.testing.assert_array_equal(compare(SMILES[:2], BONDS), compare(BONDS[:2], BONDS))
+    np.testing.assert_array_equal(distances(SMILES[:2], BONDS), distances(BONDS[:2], BONDS))
     message = ("bond_orders=False", "bond_orders=True")
-    fails(lambda: pairwise_distances(as_batch(SMILES, attributes="aromatic"), BONDS), about=message)
+    fails(lambda: distances(as_batch(SMILES, attributes="aromatic"), BONDS), about=message)
 
 
 # Weights

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from scipy import sparse
 from scipy.io import savemat
 
-from retgk import GraphBatch, GraphDataset, RetGK, save_model
+from retgk import GraphBatch, GraphDataset, RetGK, Walks, save_model
 from retgk.estimators import gram_file
 from retgk.io import write_parquet
 from retgk.io.cache import ReadOptions, store_cached
@@ -168,7 +168,7 @@ def gram_graphs():
 
 
 def gram_kernel():
-    return RetGK(4, random_state=0)
+    return RetGK(walks=Walks(4), random_state=0)
 
 
 class _StoppedError(Exception):
