@@ -417,7 +417,11 @@ def polars_frame(columns: dict[str, list[Any]]) -> Any:
     return pytest.importorskip("polars").DataFrame(columns, strict=False)
 
 
-FRAMES = [pd.DataFrame, dict, pa.table, polars_frame]
+def arrow_table(columns: dict[str, list[Any]]) -> Any:
+    return pa.Table.from_pandas(pd.DataFrame(columns).astype({"source": str, "target": str}))
+
+
+FRAMES = [pd.DataFrame, dict, arrow_table, polars_frame]
 
 
 @pytest.mark.parametrize("frame", FRAMES)

@@ -239,7 +239,7 @@ def test_damaged_file(tmp_path):
     ("data", "message"),
     [
         ([], "there are no graphs"),
-        ([object()], "expected GraphDataset or GraphBatch"),
+        ([object()], ("graph 0", "object")),
         ([random_dataset(0), random_dataset(0, n_attributes=1)], ("piece 1")),
         (
             [random_dataset(0, labels=["a", "b", "c"]), random_dataset(0, labels=[1, "1", None])],

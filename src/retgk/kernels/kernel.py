@@ -19,7 +19,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number
+from retgk._runtime.parameters import (
+    MAX_ATTRIBUTES,
+    Constraints,
+    Number,
+    check_model_parameters,
+)
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -347,10 +352,17 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
         tags.input_tags.two_d_array = False
         return tags
 
+    def check_parameters(self) -> None:
+        """Raise where a parameter is out of bounds, of kernels inside too."""
+        check_model_parameters(self)
+        for part in getattr(self, "given_parts", ()):
+            part.check_parameters()
+
     def with_common(self, n_jobs: int | None, seed: int | None) -> Self:
         """Copy, not fitted, with threads and a seed wherever it has none of its own."""
         common = {"n_jobs": n_jobs, "random_state": seed}
         copied: Self = clone(self)
+        copied.check_parameters()
         return copied.set_params(
             **{
                 name: common[name.rpartition("__")[2]]
