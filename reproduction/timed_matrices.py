@@ -29,7 +29,7 @@ from retgk.walks.probabilities import Walks
 Settings = Mapping[str, Any]
 
 _EXACT_SETTINGS = (
-    "uses_labels", "uses_attributes", "n_steps", "structure", "structure_gamma",
+    "uses_labels", "uses_attributes", "n_steps", "structure_kernel", "structure_gamma",
     "attribute_gamma", "tol",
 )  # fmt: skip
 _STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
@@ -123,7 +123,7 @@ def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGK:
 
 
 def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
-    kind = _STRUCTURE_KERNELS[settings.get("structure", "laplacian")]
+    kind = _STRUCTURE_KERNELS[settings.get("structure_kernel", "laplacian")]
     return kind(settings["structure_gamma"])
 
 
