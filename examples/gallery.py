@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.svm import SVC
 
 from reproduction.figures import toy_graph
-from retgk import GraphBatch, GraphClassifier, RetGK, explore, plot, two_sample_test
+from retgk import GraphBatch, GraphClassifier, RetGK, Walks, explore, plot, two_sample_test
 from retgk.datasets import load_digit_graphs
 from retgk.kernels import ExponentialGraphKernel
 from tests.explorer_pages import HAS_BROWSER, chromium
@@ -37,7 +37,8 @@ def explained_house():
     rings = [(ring_with(n, has_house), has_house) for n in range(8, 20) for has_house in (0, 1)]
     graphs, classes = zip(*rings, strict=True)
     batch = GraphBatch.concatenate(graphs)
-    model = GraphClassifier(cv=3, n_steps=20, random_state=0).fit(batch, classes)
+    kernel = RetGK(walks=Walks(n_steps=20))
+    model = GraphClassifier(kernel, cv=3, random_state=0).fit(batch, classes)
     graph = ring_with(13, 1)
     return plot.explained_graph(graph, model.explain(graph, 1).of(0))
 

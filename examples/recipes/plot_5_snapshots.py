@@ -42,11 +42,11 @@ print(graphs)
 
 import matplotlib.pyplot as plt
 
-from retgk.search import pairwise_distances
+from retgk.search import distances
 
-distances = pairwise_distances(graphs)
+apart = distances(graphs)
 figure, axes = plt.subplots(figsize=(5, 4.2), layout="constrained")
-shown = axes.imshow(distances, cmap="viridis")
+shown = axes.imshow(apart, cmap="viridis")
 figure.colorbar(shown, label="distance")
 axes.set(xlabel="day", ylabel="day")
 
@@ -57,8 +57,8 @@ axes.set(xlabel="day", ylabel="day")
 
 def contrast(day, width=10):
     before, after = slice(day - width, day), slice(day, day + width)
-    within = (distances[before, before].mean() + distances[after, after].mean()) / 2
-    return distances[before, after].mean() - within
+    within = (apart[before, before].mean() + apart[after, after].mean()) / 2
+    return apart[before, after].mean() - within
 
 
 days = np.arange(10, 51)
