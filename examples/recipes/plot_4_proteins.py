@@ -55,7 +55,7 @@ inputs = {
     "labels": graphs.without_attributes(),
     "labels, attributes": graphs,
 }
-model = GraphClassifier(C=(1, 10, 100), depth=(0, 1), cv=3, random_state=0)
+model = GraphClassifier(C=(1, 10, 100), candidates={"depth": (0, 1)}, cv=3, random_state=0)
 for name, batch in inputs.items():
     scores = cross_val_score(model, batch, folds_of, cv=outer)
     print(f"{name:20} {scores.mean():.2f} (deviation over folds {scores.std():.2f})")

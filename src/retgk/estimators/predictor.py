@@ -581,7 +581,7 @@ _REMEDIES = {
     "walks": 'Walks(method="monte-carlo") estimates return probabilities in a fraction of that',
     "exact": "use kernel=RetGK(n_components=1024)",
     "embedded": "use a smaller n_components",
-    "choosing": "give fewer candidates, such as C=10 and candidates={}, or fewer folds",
+    "choosing": "give fewer candidates, such as C=10, or fewer folds",
     "nodes": "give fewer candidates of what describes nodes",
     "landmarks": "use a smaller n_landmarks",
     "graphs": "give fewer graphs",
