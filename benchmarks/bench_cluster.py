@@ -19,16 +19,21 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 from benchmarks.records import add_record
-from retgk import GraphClassifier, RetGK
+from retgk import GraphClassifier, RetGK, Walks
 from retgk._runtime.cluster import cluster_client
 from retgk.cli.evaluate import nested_answers
 from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.estimators import gram_file
-from retgk.estimators.kernel import kernel_engine, kernel_features
 from retgk.io import write_parquet
-from retgk.kernels import RetGKEmbedding, embed_files, write_mean_embedding_gram
+from retgk.kernels import (
+    PolynomialGraphKernel,
+    RetGKEmbedding,
+    embed_files,
+    write_mean_embedding_gram,
+)
 from retgk.learning.folds import OuterFold
 
 TURNS = 3
@@ -111,10 +116,8 @@ def measure_gram(data, folder, n_graphs):
     graphs = load_tudataset(GRAM_SET, data_home=data).graphs
     if n_graphs is not None:
         graphs = graphs[np.linspace(0, len(graphs) - 1, n_graphs).astype(int)]
-    kernel = RetGK(random_state=0, n_jobs=2)
-    engine, small = (
-        kernel_engine(kernel).fit(kernel_features(kernel, some)) for some in (graphs, graphs[:20])
-    )
+    kernel = RetGK(graph_kernel=PolynomialGraphKernel(), random_state=0, n_jobs=2)
+    engine, small = (clone(kernel).fit(some).engine_ for some in (graphs, graphs[:20]))
     found = {}
 
     def write(name, client):
@@ -146,9 +149,9 @@ def kill_jobs(folder):
     data = make_graph_classification(n_graphs=400, n_nodes=(20, 60), n_labels=2, random_state=0)
     gram_file._TILE_VALUES = 1 << 24
     path = write_parquet(data.graphs, folder / "graphs.parquet", batch_size=20)
-    embedding = RetGKEmbedding(random_state=0, method="monte-carlo", n_walks=100)
+    embedding = RetGKEmbedding(random_state=0, walks=Walks(method="monte-carlo", n_walks=100))
     embedding.fit(data.graphs[:50])
-    model = GraphClassifier(C=1, p=1, scale=(1, 2), random_state=0)
+    model = GraphClassifier(C=1, candidates={"graph_kernel__scale": (1, 2)}, random_state=0)
     places = np.random.default_rng(0).permutation(len(data.graphs))
     folds = [OuterFold(np.setdiff1d(places, test), test) for test in np.array_split(places, 10)]
 

@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.molecule_sets import load_set
 from benchmarks.planted_motifs import BASES, MOTIFS, planted_motifs
 from benchmarks.records import add_record, best_time
-from retgk import GraphBatch, GraphClassifier
+from retgk import GraphBatch, GraphClassifier, RetGK
 from retgk._runtime.parallel import single_threaded_blas
 from retgk.datasets import load_tudataset
 from retgk.io import from_smiles
@@ -32,7 +32,7 @@ from retgk.kernels.exact_points import NodePoints
 from retgk.kernels.refinement import Levels
 
 SHARE = 0.2
-ENGINES = {"exact": False, "embedded": True}
+ENGINES = {"exact": RetGK(), "embedded": RetGK(n_components=1024)}
 
 
 def record(part, name, **numbers):
@@ -58,8 +58,8 @@ def bench_motifs():
             planted = planted_motifs(base, motif, 400)
             with_motif = np.arange(301, 400, 2)
             numbers = {}
-            for engine, approximate in ENGINES.items():
-                model = GraphClassifier(approximate=approximate, random_state=0)
+            for engine, kernel in ENGINES.items():
+                model = GraphClassifier(kernel, random_state=0)
                 model.fit(planted.graphs[:300], planted.classes[:300])
                 found = model.explain(planted.graphs[with_motif], 1)
                 numbers[engine] = float(np.mean(motif_auc(planted.is_motif, found, with_motif)))
@@ -206,7 +206,7 @@ def deletion(name, graphs, targets, n_test, n_single):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(graphs))
     test, train = graphs[order[:n_test]], order[n_test:]
-    model = GraphClassifier(approximate=False, random_state=0).fit(graphs[train], targets[train])
+    model = GraphClassifier(RetGK(), random_state=0).fit(graphs[train], targets[train])
     found = model.explain(test)
     codes = np.searchsorted(model.classes_, found.targets)
     top = kept_nodes(test, lambda graph: np.argsort(-found.of(graph), kind="stable"))
@@ -279,7 +279,7 @@ def bench_alternatives(folder, tables):
     for name, (graphs, targets) in sets.items():
         rng = np.random.default_rng(0)
         order = rng.permutation(len(graphs))
-        model = GraphClassifier(approximate=True, random_state=0)
+        model = GraphClassifier(RetGK(n_components=1024), random_state=0)
         model.fit(graphs[order[20:1020]], targets[order[20:1020]])
         decide, test = Decision(model), graphs[order[:20]]
         found = model.explain(test, model.classes_[1])
@@ -319,8 +319,8 @@ def bench_speed(tables):
     graphs, targets = molecules(tables)
     order = np.random.default_rng(0).permutation(len(graphs))
     train, test = order[:1000], graphs[order[1000:2000]]
-    for engine, approximate in ENGINES.items():
-        model = GraphClassifier(approximate=approximate, random_state=0)
+    for engine, kernel in ENGINES.items():
+        model = GraphClassifier(kernel, random_state=0)
         model.fit(graphs[train], targets[train])
         model.predict(test[:20])
         start = time.perf_counter()

@@ -8,7 +8,7 @@ MOSES).
 Pages are opened from files in headless Chromium, which draws as it does where there is no graphics
 card; frames are those drawn while the map is dragged, and zoomed, for three seconds each, beside
 those of the same page at rest. Neighbours are the ten nearest by the exact kernel
-(`pairwise_distances`; of `molecules`, by the vectors), of some graphs among all, and what share of
+(`distances`; of `molecules`, by the vectors), of some graphs among all, and what share of
 them is among the ten nearest on the map of the page, beside kernel PCA.
 """
 
@@ -28,7 +28,7 @@ from retgk.datasets import load_digit_graphs, load_tudataset
 from retgk.explorer.map import map_places
 from retgk.io import from_smiles
 from retgk.kernels import RetGKEmbedding
-from retgk.search import pairwise_distances
+from retgk.search import distances
 from tests.explorer_pages import chromium, unpacked
 
 MANY = 100_000
@@ -127,7 +127,7 @@ def neighbours_kept(graphs, places, n_queries):
     vectors = np.asarray(vectors.fit_transform(graphs), np.float32)
     rng = np.random.default_rng(0)
     queries = rng.choice(len(graphs), min(n_queries, len(graphs)), replace=False)
-    gaps = pairwise_distances(graphs[queries], graphs) if is_small else squared(vectors, queries)
+    gaps = distances(graphs[queries], graphs) if is_small else squared(vectors, queries)
     known = ten_nearest(gaps, queries)
     flat = map_places(vectors, "pca", 0).places
     return {

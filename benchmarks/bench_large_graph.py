@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.records import add_record
-from retgk import read_graphs
+from retgk import Walks, read_graphs
 from retgk._runtime.processes import peak_megabytes
 from retgk.kernels import RetGKEmbedding
 
@@ -46,7 +46,9 @@ def write_graph(path, n_edges, seed=0):
 
 def model_of(nodes=N_NODES, n_walks=N_WALKS):
     """Embedding of which all have the same frequencies, and draw the first nodes alike."""
-    return RetGKEmbedding(method="monte-carlo", nodes=nodes, n_walks=n_walks, random_state=0)
+    return RetGKEmbedding(
+        walks=Walks(method="monte-carlo", n_walks=n_walks, nodes=nodes), random_state=0
+    )
 
 
 def measure(path):

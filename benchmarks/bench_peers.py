@@ -55,12 +55,13 @@ def native(kind, graphs):
         ShortestPath,
         SubgraphMatching,
         WeisfeilerLehman,
+        WeisfeilerLehmanOA,
     )
 
     start = "labels" if graphs.has_labels else "degrees"
     return {
         "WL": WeisfeilerLehman(start=start),
-        "WL-OA": WeisfeilerLehman(base="optimal-assignment", start=start),
+        "WL-OA": WeisfeilerLehmanOA(start=start),
         "SP": ShortestPath(start=start),
         "SP lengths": ShortestPath(start="none"),
         "GK drawn": Graphlets(5, n_samples=N_SAMPLES, random_state=0),

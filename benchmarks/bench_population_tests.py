@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.population_graphs import ALTERNATIVES, batch_of, null_graph, random_graph
 from benchmarks.records import FOLDER, add_record, read_records
-from retgk import return_probabilities, two_sample_test
+from retgk import Walks, return_probabilities, two_sample_test
 from retgk.datasets import load_tudataset
 from retgk.stats import association_test, k_sample_test
 
@@ -109,7 +109,9 @@ def measure_walks(options):
         rng, start, p_values = seeded("walks", kind), time.perf_counter(), []
         for seed in range(options.repetitions):
             sides = walked_sides(rng, kind, keys["n"])
-            test = two_sample_test(*sides, method="monte-carlo", random_state=seed, **QUICK)
+            test = two_sample_test(
+                *sides, walks=Walks(method="monte-carlo"), random_state=seed, **QUICK
+            )
             p_values.append(test.p_value)
         rejected = float(np.mean(np.array(p_values) <= LEVEL))
         record = {**keys, "rejected": rejected, "seconds": time.perf_counter() - start}

@@ -62,7 +62,7 @@ def jobs_on(folder, name, n_jobs):
 
     peers = {
         "WL": retgk.kernels.WeisfeilerLehman(n_jobs=n_jobs),
-        "WL assignment": retgk.kernels.WeisfeilerLehman(base="optimal-assignment", n_jobs=n_jobs),
+        "WL assignment": retgk.kernels.WeisfeilerLehmanOA(n_jobs=n_jobs),
         "SP": retgk.kernels.ShortestPath(n_jobs=n_jobs),
         "graphlets": retgk.kernels.Graphlets(4, n_jobs=n_jobs),
         "drawn graphlets": retgk.kernels.Graphlets(5, n_samples=500, **options),
@@ -76,8 +76,10 @@ def jobs_on(folder, name, n_jobs):
             some, method="monte-carlo", n_walks=50, **options
         ),
         "exact kernel": lambda: retgk.RetGK(**options).fit(some).inner_products_,
-        "a tenth against all": lambda: retgk.search.mean_embedding_gram(
-            some[::10], some, n_jobs=n_jobs
+        "a tenth against all": lambda: (
+            retgk.RetGK(graph_kernel=retgk.kernels.PolynomialGraphKernel(), **options)
+            .fit(some)
+            .transform(some[::10])
         ),
         "vectors": lambda: retgk.kernels.RetGKEmbedding(n_components=512, **options).fit_transform(
             graphs

@@ -26,6 +26,7 @@ from benchmarks.interpreters import Version, answer_lines
 
 Makers = dict[str, Callable[[], Any]]
 MEASURED = re.compile(r'"\w*(?:seconds|megabytes|memory)\w*": [^,}\]]*')  # in JSON
+MONTE_CARLO = retgk.Walks(method="monte-carlo", n_walks=20)
 SIX_SETS = ("MUTAG", "PTC_MR", "ENZYMES", "BZR", "IMDB-BINARY", "PROTEINS")
 
 
@@ -71,7 +72,7 @@ def kernel_settings(load: Callable[[str], Any]) -> Makers:
     return {
         "kernel MUTAG": kernel("MUTAG", "all"),
         "kernel MUTAG tol=0": kernel("MUTAG", "all", tol=0.0),
-        "kernel MUTAG monte-carlo": kernel("MUTAG", "all", method="monte-carlo", n_walks=20),
+        "kernel MUTAG monte-carlo": kernel("MUTAG", "all", walks=MONTE_CARLO),
         "kernel PTC_MR tol=1e-2": kernel("PTC_MR", "all", tol=1e-2),
         "kernel ENZYMES": kernel("ENZYMES", "all"),
         "kernel ENZYMES attributes": kernel("ENZYMES", "attributes"),
@@ -116,7 +117,7 @@ def embedding_settings(load: Callable[[str], Any]) -> Makers:
         "embedding PROTEINS column": embedding(
             "PROTEINS", feature_map="joint", unknown_labels="column"
         ),
-        "embedding MUTAG monte-carlo": embedding("MUTAG", method="monte-carlo", n_walks=20),
+        "embedding MUTAG monte-carlo": embedding("MUTAG", walks=MONTE_CARLO),
         "embedding NCI1": embedding("NCI1"),
     }
 
@@ -141,25 +142,33 @@ def model_settings(load: Callable[[str], Any]) -> Makers:
 
     classifier, regressor = retgk.GraphClassifier, retgk.GraphRegressor
     kernels = (None, retgk.kernels.Gaussian("median"))
+    usual = dict(retgk.RetGK.usual_candidates)
+    random = {"kernel": retgk.RetGK(n_components=1024)}
+    drawn = retgk.RetGK(n_components=1024, walks=retgk.Walks(method="monte-carlo"))
+
+    def steps(*values: int) -> dict[str, Any]:
+        return {"walks__n_steps": values, "structure": kernels, **usual}
+
     return {
         "classifier MUTAG": model(classifier, "MUTAG"),
-        "classifier MUTAG candidates": model(
-            classifier, "MUTAG", n_steps=(50, 10, 30), structure=kernels
+        "classifier MUTAG candidates": model(classifier, "MUTAG", candidates=steps(50, 10, 30)),
+        "classifier MUTAG random features": model(classifier, "MUTAG", **random),
+        "classifier MUTAG random features, candidates": model(
+            classifier, "MUTAG", **random, candidates={**steps(10, 30, 50), "depth": (0, 2)}
         ),
-        "classifier MUTAG approximate": model(classifier, "MUTAG", approximate=True),
-        "classifier MUTAG approximate candidates": model(
-            classifier, "MUTAG", approximate=True, n_steps=(10, 30, 50), structure=kernels
+        "classifier MUTAG random features, monte-carlo": model(
+            classifier, "MUTAG", kernel=drawn, candidates={**usual, "walks__n_steps": (10, 50)}
         ),
-        "classifier MUTAG approximate monte-carlo": model(
-            classifier, "MUTAG", approximate=True, method="monte-carlo", n_steps=(10, 50)
+        "classifier MUTAG sum": model(
+            classifier, "MUTAG", kernel=retgk.RetGK() + retgk.kernels.WeisfeilerLehman()
         ),
         "classifier ENZYMES": model(classifier, "ENZYMES"),
-        "classifier ENZYMES approximate": model(classifier, "ENZYMES", approximate=True),
+        "classifier ENZYMES random features": model(classifier, "ENZYMES", **random),
         "classifier IMDB-MULTI balanced": model(classifier, "IMDB-MULTI", class_weight="balanced"),
         "classifier NCI1 twice, ridge": lambda: ridge_result(load),
         "regressor PTC_MR": model(regressor, "PTC_MR"),
         "regressor NCI1 landmarks": model(regressor, "NCI1"),
-        "regressor MUTAG approximate": model(regressor, "MUTAG", approximate=True),
+        "regressor MUTAG random features": model(regressor, "MUTAG", **random),
     }
 
 
@@ -186,16 +195,18 @@ def everyday_settings(load: Callable[[str], Any]) -> Makers:
     def everyday() -> Any:
         graphs = load("MUTAG").graphs
         pairs = [(graphs[i], graphs[i + 1]) for i in range(0, 40, 2)]
+        means = retgk.RetGK(graph_kernel=retgk.kernels.PolynomialGraphKernel(), random_state=0)
+        means.fit(graphs[60:])
         near = retgk.most_similar(graphs[3], graphs, k=20)
         return [
             [retgk.similarity(g, h) for g, h in pairs],
             [retgk.distance(g, h) for g, h in pairs],
             near.indices,
             near.similarities,
-            retgk.search.pairwise_distances(graphs[:60], graphs[60:]),
-            retgk.search.pairwise_distances(graphs[:60]),
-            retgk.search.mean_embedding_gram(graphs[:60], graphs[60:], random_state=0),
-            retgk.search.squared_mmd(graphs[:60], graphs[60:], random_state=0),
+            retgk.search.distances(graphs[:60], graphs[60:]),
+            retgk.search.distances(graphs[:60]),
+            means.transform(graphs[:60]),
+            means.distances(graphs[:60]),
         ]
 
     return {"gram file PTC_FM": gram_file, "everyday MUTAG": everyday}

@@ -46,13 +46,13 @@ def meaning(arguments):
 
     from retgk import GraphIndex
     from retgk.io import from_smiles
-    from retgk.search import pairwise_distances
+    from retgk.search import distances
 
     queries = held_out(arguments.molecules, 200)
     molecules = smiles_in(arguments.molecules)[: arguments.most or FEW]
     asked, graphs = from_smiles(queries, n_jobs=1), from_smiles(molecules, n_jobs=1)
     of_queries, of_all = fingerprints(queries), fingerprints(molecules)
-    exact = pairwise_distances(asked, graphs)
+    exact = distances(asked, graphs)
     best = [np.argsort(BulkTanimotoSimilarity(one, of_all))[::-1][:K] for one in of_queries]
     index = index_of(graphs, keep_graphs=True)
     chosen = {
@@ -82,12 +82,12 @@ def meaning(arguments):
 def columns(arguments):
     """What fewer columns and bytes cost: share of the exact kernel's ten nearest."""
     from retgk.io import from_smiles
-    from retgk.search import pairwise_distances
+    from retgk.search import distances
 
     molecules = smiles_in(arguments.molecules)[: arguments.most or FEW]
     graphs = from_smiles(molecules, n_jobs=1)
     asked = from_smiles(held_out(arguments.molecules, 100), n_jobs=1)
-    exact = pairwise_distances(asked, graphs)
+    exact = distances(asked, graphs)
     records = []
     for n_components, n_columns, storage in (
         (256, 256, "float16"),

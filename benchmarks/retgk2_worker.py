@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.published import gram, mean_embeddings
 from benchmarks.settings import load_setting
 from retgk._runtime.processes import peak_megabytes
-from retgk.kernels import ExponentialGraphKernel, RetGKEmbedding, embedding_gram
+from retgk.kernels import ExponentialGraphKernel, RetGKEmbedding, Walks, embedding_gram
 
 
 def ours(graphs, **options):
@@ -78,7 +78,7 @@ def netlsd_signatures(graphs):
 METHODS = {
     "retgk": ours,
     "retgk float32": lambda graphs: ours(graphs, dtype=np.float32),
-    "retgk monte-carlo": lambda graphs: ours(graphs, method="monte-carlo"),
+    "retgk monte-carlo": lambda graphs: ours(graphs, walks=Walks(method="monte-carlo")),
     "retgk, block a label": lambda graphs: ours(
         graphs, feature_map="joint", n_components=200, sparse_output=True
     ),

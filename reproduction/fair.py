@@ -22,7 +22,7 @@ from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import GraphClassifier
 from retgk.estimators.embedding import RetGKEmbedding
-from retgk.estimators.kernel import embedding_engine
+from retgk.estimators.kernel import new_engine
 from retgk.kernels.engine import AttributeScaling, NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import ExponentialGraphKernel, KernelOfMeans, PolynomialGraphKernel
@@ -212,14 +212,14 @@ def _phase_products(work: FairWork, features: NodeFeatures) -> list[Floats]:
     found = []
     for depth in settings["depth"]:
         embedding = RetGKEmbedding(
-            settings["n_steps"],
+            settings["n_components"],
+            walks=Walks(settings["n_steps"]),
             feature_map="phases",
-            n_components=settings["n_components"],
             depth=depth,
             n_jobs=work.n_jobs,
             random_state=work.seed,
         )
-        found.append(embedding_engine(embedding).fit(features).inner_products())
+        found.append(new_engine(embedding).fit(features).inner_products())
     return found
 
 

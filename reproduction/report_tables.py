@@ -672,7 +672,11 @@ def _own_entry(result: FairResult | None) -> str:
 
 def _comparison(name: str, results: Iterable[FairResult]) -> list[str]:
     network, published = best_network(name)
-    own = [each for each in results if not each.failure and each.method.startswith("RetGK")]
+    own = [
+        each
+        for each in results
+        if not each.failure and each.method.startswith(("RetGK", "GraphClassifier"))
+    ]
     stated = entry("", f"{network} {published_text(published)}", "quoted")
     if not own:
         return [stated, ""]

@@ -16,13 +16,7 @@ from retgk._runtime.processes import recorded_peak_megabytes
 from retgk.array_types import Floats, Ints
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.estimators.gram_file import check_new_gram, write_gram
-from retgk.estimators.kernel import (
-    RetGK,
-    embedding_engine,
-    embedding_features,
-    kernel_engine,
-    kernel_features,
-)
+from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.kernels.embedded import EmbeddedEngine
@@ -30,11 +24,12 @@ from retgk.kernels.embedded_vectors import joined_vectors
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import Gaussian, Laplacian
 from retgk.walks.monte_carlo import graph_hashes
+from retgk.walks.probabilities import Walks
 
 Settings = Mapping[str, Any]
 
 _EXACT_SETTINGS = (
-    "uses_labels", "uses_attributes", "n_steps", "structure", "structure_gamma",
+    "uses_labels", "uses_attributes", "n_steps", "structure_kernel", "structure_gamma",
     "attribute_gamma", "tol",
 )  # fmt: skip
 _STRUCTURE_KERNELS: dict[str, type[Laplacian | Gaussian]] = {
@@ -84,9 +79,9 @@ def _write_exact_matrix(
     resumed = path.with_name(path.name + ".partial").exists()
     kernel = _exact_kernel(settings, n_jobs)
     check_new_gram(path, len(graphs))
-    features = kernel_features(kernel, graphs)
+    engine = new_engine(kernel)
+    features = new_features(kernel, engine, graphs)
     rpf_seconds = _seconds_of(lambda: features.probabilities)
-    engine = kernel_engine(kernel)
     gram_seconds = _seconds_of(lambda: write_gram(path, engine.fit(features), seed=0))
     structure, *attribute_kernels = engine.kernels
     return {
@@ -116,7 +111,7 @@ def _seconds_of(work: Callable[[], object]) -> float:
 
 def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGK:
     return RetGK(
-        settings["n_steps"],
+        walks=Walks(settings["n_steps"]),
         structure=_structure_kernel(settings),
         attributes=(
             Laplacian(settings["attribute_gamma"]) if settings["uses_attributes"] else None
@@ -128,7 +123,7 @@ def _exact_kernel(settings: Settings, n_jobs: int | None) -> RetGK:
 
 
 def _structure_kernel(settings: Settings) -> Laplacian | Gaussian:
-    kind = _STRUCTURE_KERNELS[settings.get("structure", "laplacian")]
+    kind = _STRUCTURE_KERNELS[settings.get("structure_kernel", "laplacian")]
     return kind(settings["structure_gamma"])
 
 
@@ -157,8 +152,8 @@ def _embed(
     the place of every graph among them, if it is not its own.
     """
     embedding = _embedding(settings, seed, n_jobs)
-    engine = embedding_engine(embedding)
-    features = embedding_features(embedding, engine, graphs)
+    engine = new_engine(embedding)
+    features = new_features(embedding, engine, graphs)
     if settings["walks"] == "exact" or settings.get("copies_share_walks", False):
         rpf_seconds = _seconds_of(lambda: features.probabilities)
         return engine.fit(features), None, rpf_seconds
@@ -188,11 +183,9 @@ def _ranks_among_copies(graphs: GraphBatch) -> Ints:
 def _embedding(settings: Settings, seed: int, n_jobs: int | None) -> RetGKEmbedding:
     widths = tuple(settings["n_components"])
     return RetGKEmbedding(
-        settings["n_steps"],
-        method=settings["walks"],
-        n_walks=settings.get("n_walks", 200),
+        widths if len(widths) > 1 else widths[0],
+        walks=Walks(settings["n_steps"], settings["walks"], settings.get("n_walks", 200)),
         feature_map=settings["feature_map"],
-        n_components=widths if len(widths) > 1 else widths[0],
         structure=_gaussian(settings["structure_scale"]),
         attributes=(
             _gaussian(settings["attribute_scale"]) if settings["uses_attributes"] else None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retgk import GraphBatch, GraphClassifier, GraphDataset, explore
+from retgk import GraphBatch, GraphClassifier, GraphDataset, RetGK, Walks, explore
 from retgk.datasets import make_graph_classification
 from retgk.explorer.page import CollectionPage
 
@@ -111,7 +111,9 @@ def shown_page(folder: Path) -> Shown:
         attributes=plain.attributes,
     )
     data = GraphDataset(graphs, made.targets, "</title><script>window.hacked = 3</script>")
-    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(graphs[::6], made.targets[::6])
+    model = GraphClassifier(RetGK(walks=Walks(8)), cv=3, random_state=0).fit(
+        graphs[::6], made.targets[::6]
+    )
     names = [*HOSTILE, *(f"name {graph}" for graph in range(len(HOSTILE), N_GRAPHS))]
     group = np.array([HOSTILE[graph % 2] for graph in range(N_GRAPHS)], dtype=object)
     page = explore(data, model=model, names=names, columns={HOSTILE[1]: group})

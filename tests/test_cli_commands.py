@@ -22,8 +22,9 @@ from retgk import (
 )
 from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.errors import InputWarning
+from retgk.estimators.similarity import comparison_kernel
 from retgk.io import write_parquet
-from retgk.kernels import RetGKEmbedding, embedding_gram
+from retgk.kernels import RetGKEmbedding, WeisfeilerLehman, embedding_gram
 from retgk.learning.metrics import (
     Outcome,
     check_metric_names,
@@ -32,6 +33,7 @@ from retgk.learning.metrics import (
     selection_metric,
 )
 from retgk.learning.targets import is_regression
+from retgk.search import distances
 from tests.errors import fails
 from tests.programs import DATA, N_GRAPHS, assert_fails, invoke, printed, record, rows_of
 
@@ -162,7 +164,7 @@ def test_options_of_nodes(name: str, graphs_file: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(np.load(products), fitted.inner_products_, atol=1e-4)
     if name == "scaling":
         found = record("similar", graphs_file, "--index", 3, "-k", 4, *options)
-        similar = most_similar(DATA.graphs[3], DATA.graphs, 5, **own)
+        similar = most_similar(DATA.graphs[3], DATA.graphs, 5, comparison_kernel(**own))
         assert found["similarity"] == similar.similarities[1:].tolist()
 
 
@@ -177,17 +179,17 @@ def test_products_on_disk(graphs_file: Path, tmp_path: Path) -> None:
 
 
 def test_exact_kernel_refuses_options_of_vectors(graphs_file: Path, tmp_path: Path) -> None:
-    done = invoke("kernel", graphs_file, "--n-components", 50, "-o", tmp_path / "k.npy")
-    assert_fails(done, "--approximate")
+    done = invoke("kernel", graphs_file, "--feature-map", "joint", "-o", tmp_path / "k.npy")
+    assert_fails(done, "--n-components")
     assert not (tmp_path / "k.npy").exists()
 
 
-def test_approximate_kernel_and_its_distances(graphs_file: Path, tmp_path: Path) -> None:
+def test_random_features_and_their_distances(graphs_file: Path, tmp_path: Path) -> None:
     vectors = RetGKEmbedding(random_state=0).fit_transform(DATA.graphs)
     products = embedding_gram(vectors)
     norms = products.diagonal()
     path = tmp_path / "d.npy"
-    options = ["--approximate", "--matrix", "distances", "-o", path]
+    options = ["-D", 512, "--matrix", "distances", "-o", path]
     assert invoke("kernel", graphs_file, *options).exit_code == 0
     squared = norms[:, None] + norms - 2 * products
     np.testing.assert_allclose(np.load(path) ** 2, squared, atol=1e-12)
@@ -225,11 +227,50 @@ def test_folders_that_may_not_be_written_to(
 
 def test_similar(graphs_file: Path) -> None:
     found = record("similar", graphs_file, "--index", 3, "-k", 4)
-    expected = most_similar(DATA.graphs[3], DATA.graphs, 5, random_state=0)
+    expected = most_similar(DATA.graphs[3], DATA.graphs, 5)
     assert expected.indices[0] == 3
     assert found["graph"] == expected.indices[1:].tolist()
     assert found["similarity"] == expected.similarities[1:].tolist()
     assert found["target"] == DATA.targets[expected.indices[1:]].tolist()
+
+
+def test_other_kernels(graphs_file: Path, tmp_path: Path) -> None:
+    path, kernel = tmp_path / "k.npy", WeisfeilerLehman()
+    printed("kernel", graphs_file, "--kernel", "wl", "-o", path)
+    np.testing.assert_array_equal(np.load(path), kernel.fit_transform(DATA.graphs))
+    printed("kernel", graphs_file, "--kernel", "wl", "--matrix", "distances", "-o", path)
+    np.testing.assert_array_equal(np.load(path), distances(DATA.graphs, kernel=kernel))
+    found = record("similar", graphs_file, "--index", 3, "-k", 4, "--kernel", "wl")
+    expected = most_similar(DATA.graphs[3], DATA.graphs, 5, kernel)
+    assert found["similarity"] == [
+        value for place, value in zip(*expected, strict=True) if place != 3
+    ]
+    fit = ["fit", graphs_file, "--kernel", "wl", "--C", 10, "-o", tmp_path / "m.retgk"]
+    assert record(*fit)["chosen"].keys() == {"C", "n_iter"}
+    assert isinstance(load_model(tmp_path / "m.retgk").kernel_, WeisfeilerLehman)
+    chosen = record("cv", graphs_file, "--kernel", "sp", "--folds", 3)["chosen"][0]
+    assert all(choice.keys() == {"C"} for choice in chosen)
+    random = ["fit", graphs_file, "-D", 16, "--C", 1, "--p", 1, "-o", tmp_path / "m.retgk"]
+    assert record(*random)["approximate"]
+    assert load_model(tmp_path / "m.retgk").kernel_.n_components == 16
+
+
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (["cv", "--kernel", "wll"], ("'wll'", "wl")),
+        (["cv", "--kernel", "size"], ("size", "no kernel")),
+        (["cv", "--kernel", "wl", "--depth", 1], ("--depth", "--kernel wl")),
+        (["cv", "--kernel", "wl", "--n-steps", 9], ("--n-steps", "--kernel wl")),
+        (["kernel", "-o", "-", "--kernel", "sp", "--tol", 0], ("--tol", "--kernel sp")),
+        (["test", "--kernel", "wl", "--compare", "nodes"], ("--compare", "--kernel wl")),
+        (["similar", "--index", 1, "--kernel", "majority"], ("majority", "no kernel")),
+    ],
+)
+def test_options_that_other_kernels_lack(
+    words: list[object], facts: tuple[str, ...], graphs_file: Path
+) -> None:
+    assert_fails(invoke(words[0], graphs_file, *words[1:]), *facts)
 
 
 def test_similar_molecules(tmp_path: Path) -> None:
@@ -332,7 +373,7 @@ def test_depth_and_scaling_are_chosen(graphs_file: Path, tmp_path: Path) -> None
     assert {choice["depth"] for choice in found["chosen"][0]} <= {1, 2}
     assert {choice["scale_attributes"] for choice in found["chosen"][0]} <= {"raw", "drop"}
     assert record("fit", graphs_file, *one, "--depth", 3, "-o", path)["chosen"]["depth"] == 3
-    assert load_model(path).get_params()["depth"] == (3,)
+    assert load_model(path).kernel_.get_params()["depth"] == 3
     plain, deep = (
         record("cv", graphs_file, "--protocol", "paper", "--folds", 3, "--depth", depth)
         for depth in (0, 3)
@@ -345,7 +386,7 @@ def test_depth_and_scaling_are_chosen(graphs_file: Path, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_landmarks(graphs_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.retgk"
-    options = ["--approximate", "--task", "regression", "--n-landmarks", 7]
+    options = ["-D", 1024, "--task", "regression", "--n-landmarks", 7]
     printed("fit", graphs_file, *options, "-o", path)
     assert load_model(path).get_params()["n_landmarks"] == 7
     printed("cv", graphs_file, "--folds", 3, *options)
@@ -378,7 +419,7 @@ def test_cv_errors(graphs_file: Path, options: list[object], message: str) -> No
     ("options", "message"),
     [
         (["--balanced"], ("--balanced", "--protocol nested")),
-        (["--approximate"], ("--approximate", "--protocol nested")),
+        (["--kernel", "wl"], ("--kernel", "--protocol nested")),
         (["--n-components", 20], ("--n-components", "--protocol nested")),
         (["--n-landmarks", 20], ("--n-landmarks", "--protocol nested")),
         (["--C", -1], ("-1.0",)),
@@ -586,7 +627,7 @@ def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path:
         train, test = kept[::2], kept[1::2]
 
         def model() -> GraphClassifier:
-            return GraphClassifier(C=10, p=1, scale=1, random_state=0)
+            return GraphClassifier(C=10, candidates={}, random_state=0)
 
         fitted = model().fit(data.graphs[train], data.targets[train])
         targets = np.where(data.targets < classes, data.targets, 0)

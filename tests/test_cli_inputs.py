@@ -15,7 +15,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from retgk import GraphBatch, GraphClassifier, GraphDataset, as_batch, read_graphs, save_model
+from retgk import (
+    GraphBatch,
+    GraphClassifier,
+    GraphDataset,
+    RetGK,
+    Walks,
+    as_batch,
+    read_graphs,
+    save_model,
+)
 from retgk.cli.command import one_line
 from retgk.cli.data import info
 from retgk.cli.evaluate import nested_answers
@@ -415,7 +424,9 @@ def test_labels_that_were_left_out(table: Path, tmp_path: Path) -> None:
 def test_a_model_from_python_with_hydrogens(table: Path, tmp_path: Path) -> None:
     smiles = [row.partition(",")[0] for row in (2 * ROWS).splitlines()]
     graphs = as_batch(smiles, add_hydrogens=True)
-    model = GraphClassifier(n_steps=5, C=1, p=1, scale=1, random_state=0).fit(graphs, [1, 0] * 6)
+    model = GraphClassifier(RetGK(walks=Walks(5)), C=1, candidates={}, random_state=0).fit(
+        graphs, [1, 0] * 6
+    )
     save_model(model, tmp_path / "model.retgk")
     found = printed("predict", tmp_path / "model.retgk", table).splitlines()[1:]
     assert [int(line.split(",")[-1]) for line in found] == model.predict(graphs).tolist()
@@ -426,7 +437,7 @@ def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     model, graphs = tmp_path / "model.retgk", tmp_path / "graphs.edges"
     graphs.write_text("0 1 2.5\n1 2 1.5\n")
     plain = as_batch(["CC", "CCC"] * 4).without_labels()
-    save_model(GraphClassifier(n_steps=5, random_state=0).fit(plain, [0, 1] * 4), model)
+    save_model(GraphClassifier(RetGK(walks=Walks(5)), random_state=0).fit(plain, [0, 1] * 4), model)
     result = invoke("predict", model, graphs, "--weighted")
     assert result.exit_code == 0, result.output
     assert "have weights, those of the fitted graphs had none; read all graphs in" in result.stderr
@@ -766,11 +777,11 @@ COMMANDS = [
 # The same, where next to no memory is free.
 MEMORY_COMMANDS = [
     ("kernel small.parquet -o -", "--matrix products --on-disk"),
-    ("cv small.parquet --folds 3", "use --approximate"),
-    ("fit small.parquet -o m.retgk", "use --approximate"),
+    ("cv small.parquet --folds 3", "use --n-components 1024"),
+    ("fit small.parquet -o m.retgk", "use --n-components 1024"),
     ("embed small.parquet -o -", "smaller --n-components"),
     ("test small.parquet", "smaller --n-permutations"),
-    ("kernel small.parquet --approximate -o -", "fewer graphs"),
+    ("kernel small.parquet -D 512 -o -", "fewer graphs"),
 ]
 KINDS = '{"nodes": [{"id": 1, "kind": "a"}, {"id": 2, "kind": "b"}], "links": []}'
 
@@ -818,10 +829,12 @@ def with_models(folder: Path) -> Path:
     model = folder / "model.retgk"
     options = ["--C", 10, "--scale", 1, "--p", 1, "-o", model]
     assert invoke("fit", folder / "small.parquet", *options).exit_code == 0
-    smiles = GraphClassifier(n_steps=3, random_state=0).fit(from_smiles(["CC", "C=C"]), [0, 1])
+    smiles = GraphClassifier(RetGK(walks=Walks(3)), random_state=0).fit(
+        from_smiles(["CC", "C=C"]), [0, 1]
+    )
     save_model(smiles, folder / "molecules.retgk")
     bonds = read_graphs(folder / "bonds.parquet").graphs.with_edge_labels(["-", "-", "=", "="])
-    deep = GraphClassifier(n_steps=3, depth=2, random_state=0).fit(bonds, [0, 1])
+    deep = GraphClassifier(RetGK(2, walks=Walks(3)), random_state=0).fit(bonds, [0, 1])
     save_model(deep, folder / "deep.retgk")
     return folder
 
@@ -882,15 +895,15 @@ def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "expected", "advice"),
     [
-        ("", (0, 700, 1, 0), "about 12 minutes on this machine; use --approximate"),
+        ("", (0, 700, 1, 0), "about 12 minutes on this machine; use --n-components 1024"),
         (
             "",
             (0, 1, 8000, 0),
             "2 hours on this machine; give fewer candidates, such as --C 10,",
         ),
-        ("--approximate", (0, 700, 1, 0), "machine; use a smaller --n-components"),
+        ("-D 1024", (0, 700, 1, 0), "machine; use a smaller --n-components"),
         (
-            "--approximate --task regression",
+            "-D 1024 --task regression",
             (0, 1, 1, 2**60),
             " GiB are free; use a smaller --n-landmarks",
         ),
@@ -921,7 +934,7 @@ def test_categories_that_were_found() -> None:
 @pytest.mark.filterwarnings("always")
 @pytest.mark.parametrize(
     "line",
-    ["kernel far.json -o -", "kernel far.json --approximate -o -", "embed far.json -o -",
+    ["kernel far.json -o -", "kernel far.json -D 512 -o -", "embed far.json -o -",
      "cv far.json --protocol paper --folds 3"],
 )  # fmt: skip
 def test_attributes_of_uneven_size(line: str) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retgk import two_sample_test
+from retgk import Walks, two_sample_test
 from retgk.io import from_numpy
 from retgk.stats import association_test, k_sample_test
 from tests.programs import assert_fails, invoke, printed, record
 
 FAST = ("--n-permutations", 99, "--n-steps", 5)
-SAME = {"n_permutations": 99, "n_steps": 5, "random_state": 0}
+SAME = {"n_permutations": 99, "walks": Walks(5), "random_state": 0}
 
 
 def matrices(seed: int, n: int, density: float) -> np.ndarray:

@@ -15,6 +15,8 @@ from retgk import (
     GraphClassifier,
     GraphDataset,
     GraphRegressor,
+    RetGK,
+    Walks,
     _core,
     explore,
     save_model,
@@ -101,7 +103,7 @@ def test_classes_may_be_floating_point_numbers() -> None:
 
 
 def test_a_classifier() -> None:
-    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
+    model = GraphClassifier(RetGK(walks=Walks(8)), cv=3, random_state=0).fit(DATA)
     header, arrays = unpacked(explore(DATA, model=model).text)
     found = {column["role"]: column for column in header["columns"]}
     predicted = np.array(found["predicted"]["names"])[arrays[found["predicted"]["key"]]]
@@ -117,7 +119,7 @@ def test_a_classifier() -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_classifier_looks_at_graphs_once(n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     targets = np.arange(len(DATA)) % n_classes
-    model = GraphClassifier(cv=3, n_steps=4, random_state=0).fit(DATA.graphs, targets)
+    model = GraphClassifier(RetGK(walks=Walks(4)), cv=3, random_state=0).fit(DATA.graphs, targets)
     predicted, known = model.predict(DATA.graphs), model.predict_proba(DATA.graphs)
     looks = []
     own = classifier.decision_values
@@ -132,14 +134,14 @@ def test_a_classifier_looks_at_graphs_once(n_classes: int, monkeypatch: pytest.M
 
 def test_a_classifier_without_probabilities() -> None:
     graphs, targets = DATA.graphs[:2], [0.0, 1.0]
-    model = GraphClassifier(n_steps=4, random_state=0).fit(graphs, targets)
+    model = GraphClassifier(RetGK(walks=Walks(4)), random_state=0).fit(graphs, targets)
     header, _ = unpacked(explore(graphs, targets, model=model).text)
     assert [column["role"] for column in header["columns"][:3]] == ["class", "predicted", "correct"]
 
 
 def test_a_regressor() -> None:
     sizes = DATA.graphs.node_counts + 0.25
-    model = GraphRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, sizes)
+    model = GraphRegressor(RetGK(walks=Walks(4)), cv=2, random_state=0).fit(DATA.graphs, sizes)
     header, arrays = unpacked(explore(DATA.graphs, sizes, model=model).text)
     found = {column["role"]: column for column in header["columns"]}
     error = model.predict(DATA.graphs) - sizes
@@ -157,7 +159,7 @@ def test_predictions_of_others() -> None:
 
 def test_models_of_several_targets_are_refused() -> None:
     both = np.stack([DATA.targets, 1 - DATA.targets], axis=1).astype(float)
-    model = GraphRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, both)
+    model = GraphRegressor(RetGK(walks=Walks(4)), cv=2, random_state=0).fit(DATA.graphs, both)
     fails(lambda: explore(DATA.graphs, model=model), about="several targets for")
 
 
@@ -419,7 +421,7 @@ def test_vectors_of_others() -> None:
 
 
 def test_command(graphs_file: Path, tmp_path: Path) -> None:
-    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
+    model = GraphClassifier(RetGK(walks=Walks(8)), cv=3, random_state=0).fit(DATA)
     save_model(model, tmp_path / "model.retgk")
     page = tmp_path / "page.html"
     command = ("explore", graphs_file, "--model", tmp_path / "model.retgk", "-o", page)
@@ -522,7 +524,7 @@ def graphs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("models") / "model.retgk"
-    model = GraphClassifier(cv=3, n_steps=8, random_state=0).fit(DATA)
+    model = GraphClassifier(RetGK(walks=Walks(8)), cv=3, random_state=0).fit(DATA)
     save_model(model, file)
     return file
 
@@ -533,7 +535,7 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     pytest.importorskip("rdkit")
     folder = tmp_path_factory.mktemp("molecules")
     smiles = ["C" * k for k in range(2, 10)] + ["CO" + "C" * k for k in range(8)]
-    model = GraphClassifier(cv=2, n_steps=5, depth=1, random_state=0)
+    model = GraphClassifier(RetGK(1, walks=Walks(5)), cv=2, random_state=0)
     save_model(model.fit(smiles, [0] * 8 + [1] * 8), folder / "model.retgk")
     (folder / "new.smi").write_text(f"CCO ethanol\nCCCN {HOSTILE}\n")
     return folder / "model.retgk", folder / "new.smi"
@@ -587,7 +589,7 @@ def test_page_of_graphs(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
 
 def test_page_of_several_targets(graphs_file: Path, tmp_path: Path) -> None:
     counts = np.stack([DATA.graphs.node_counts, DATA.graphs.edge_counts], axis=1)
-    model = GraphRegressor(cv=2, n_steps=4, random_state=0).fit(DATA.graphs, counts)
+    model = GraphRegressor(RetGK(walks=Walks(4)), cv=2, random_state=0).fit(DATA.graphs, counts)
     save_model(model, tmp_path / "model.retgk")
     command = ("explain", tmp_path / "model.retgk", graphs_file, "-o", tmp_path / "page.html")
     assert_fails(invoke(*command), "2")

@@ -142,7 +142,7 @@ def test_commands(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     similar = CliRunner().invoke(app, asked)
     assert json.loads(similar.stdout) == {"id": [SMILES[350]], "distance": [0.0]}
     wrong = CliRunner().invoke(app, [*asked, "--n-steps", "7"])
-    assert "an index has its own walks" in wrong.output
+    assert "an index has its own kernel" in wrong.output
     wrong = CliRunner().invoke(app, ["similar", "index", "--index", "3"])
     assert "an index is asked with --query or --smiles" in wrong.output
 

@@ -318,7 +318,7 @@ def test_variations_change_settings_that_count(cell):
     table = int(cell.place.removeprefix("variation of table ").partition(":")[0])
     base = cell_of(table, cell.dataset, cell.method)
     of_peers = {"connected", "size_weights", "similarity", "choose", "n_samples", "start"}
-    known = {*base.settings, "structure", "copies_share_walks", "kernel", *of_peers}
+    known = {*base.settings, "structure_kernel", "copies_share_walks", "kernel", *of_peers}
     assert cell.settings.keys() <= known
     assert cell.key(0) != base.key(0)
 

@@ -22,8 +22,4 @@ from retgk._namespaces import lazy_names
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    __file__,
-    ("datasets", "io", "kernels", "model_selection", "plot", "pyg", "search", "stats"),
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

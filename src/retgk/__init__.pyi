@@ -1,5 +1,13 @@
 """Public names of retgk: the one list of them."""
 
+from retgk import datasets as datasets
+from retgk import io as io
+from retgk import kernels as kernels
+from retgk import model_selection as model_selection
+from retgk import plot as plot
+from retgk import pyg as pyg
+from retgk import search as search
+from retgk import stats as stats
 from retgk.errors import InvalidInputError as InvalidInputError
 from retgk.estimators.classifier import GraphClassifier as GraphClassifier
 from retgk.estimators.kernel import RetGK as RetGK

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy_names(
-    package: str, file: str, subpackages: tuple[str, ...] = ()
+    package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """
     Give ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
@@ -23,13 +23,12 @@ def lazy_names(
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    names = [*module_of, *subpackages]
 
     def get(name: str) -> Any:
-        if name in subpackages:
-            return import_module(f"{package}.{name}")
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if module_of[name] == package:
+            return import_module(f"{package}.{name}")
         return getattr(import_module(str(module_of[name])), name)
 
-    return get, lambda: sorted(names), names
+    return get, lambda: sorted(module_of), list(module_of)

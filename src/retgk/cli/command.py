@@ -416,6 +416,7 @@ def _with_options(message: str, names: Sequence[str]) -> str:
         value = "" if value in ("True", "False") else value.strip("[]").strip("'\"")
         return f"--{no}{name.replace('_', '-')} {value}".rstrip()
 
+    message = re.sub(r"(?:kernel=)?\b(?:RetGK|Walks)\(([^()]*=[^()]*)\)", r"\1", message)
     values = r"True|False|\d[\w.]*|\['[^']*'\]|'[^']*'|\"[^\"]*\""
     pattern = rf"(?<![\w'\"/.-])({'|'.join(names)})(=?)({values})?(?!\.[\w.]|[\w'\"\[{{])"
     return re.sub(pattern, option, message)

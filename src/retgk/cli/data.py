@@ -172,8 +172,8 @@ def convert(
     """
     from retgk.io.read import format_to_write, write_graphs
 
-    form = format_to_write(output, to)
     check_new_file(output)
+    form = format_to_write(output, to)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)

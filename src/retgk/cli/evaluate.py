@@ -25,9 +25,7 @@ from retgk.cli.command import (
 )
 from retgk.cli.inputs import key_columns, read_collection, required_targets
 from retgk.cli.options import (
-    DEFAULT_COMPONENTS,
     Common,
-    Components,
     FileRole,
     Learning,
     Metrics,
@@ -36,6 +34,7 @@ from retgk.cli.options import (
     Source,
     Task,
     Walks,
+    check_of_retgk,
     in_panel,
     method_names,
 )
@@ -68,25 +67,54 @@ if TYPE_CHECKING:
 # Models
 
 
-def new_model(learning: Learning, walks: Walks, n_components: int, regression: bool) -> Any:
-    from retgk.estimators.classifier import GraphClassifier
-    from retgk.estimators.regressor import GraphRegressor
+def new_model(learning: Learning, walks: Walks, graphs: GraphBatch, regression: bool) -> Any:
+    """Model that chooses among the usual candidates of a kernel, and those of the options."""
+    from retgk.estimators.predictor import GraphPredictor
+    from retgk.kernels.others.base import PeerKernel
+    from retgk.model_selection.methods import METHODS, checked_names
 
-    names = ("C", "p", "scale", "scale_attributes", "depth")
-    parameters: dict[str, Any] = {
-        "approximate": "auto" if learning.approximate is None else learning.approximate,
-        "tol": learning.tol,
-        "impute_attributes": learning.impute_attributes,
-        "n_components": n_components,
-        "n_landmarks": learning.n_landmarks,
-        **{name: tuple(values) for name in names if (values := getattr(learning, name))},
-        **walks.parameters(),
-    }
-    if regression:
-        if learning.balanced:
-            raise InvalidInputError("--balanced weights classes, but these targets are values")
-        return GraphRegressor(**parameters)
-    return GraphClassifier(**parameters, class_weight="balanced" if learning.balanced else None)
+    (name,) = checked_names([learning.kernel or "retgk"])
+    model = METHODS[name].estimator(regression)
+    if GraphPredictor not in type(model).__mro__:
+        raise InvalidInputError(f"--kernel {name} is no kernel; `retgk compare` has such methods")
+    if regression and learning.balanced:
+        raise InvalidInputError("--balanced weights classes, but these targets are values")
+    parameters = {**walks.common, "n_landmarks": learning.n_landmarks}
+    if learning.C:
+        parameters["C"] = tuple(learning.C)
+    if learning.balanced:
+        parameters["class_weight"] = "balanced"
+    model.set_params(**parameters)
+    candidates, own = _retgk_options(learning, walks)
+    if isinstance(model.kernel, PeerKernel):
+        check_of_retgk(name, walks, dict.fromkeys([*learning.candidates, *own], True))
+    elif own or candidates:
+        _set_retgk(model, own, candidates, graphs)
+    return model
+
+
+def _retgk_options(learning: Learning, walks: Walks) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Candidates by parameter of `RetGK`, and its parameters that differ from their defaults."""
+    places = {"p": "graph_kernel__p", "scale": "graph_kernel__scale"}
+    candidates = {places.get(name, name): own for name, own in learning.candidates.items()}
+    own: dict[str, Any] = {"walks": walks.walks()} if walks.how else {}
+    for name, default in (("tol", 1e-4), ("impute_attributes", None), ("n_components", None)):
+        if getattr(learning, name) != default:
+            own[name] = getattr(learning, name)
+    return candidates, own
+
+
+def _set_retgk(
+    model: Any, own: dict[str, Any], candidates: dict[str, Any], graphs: GraphBatch
+) -> None:
+    from sklearn.base import clone
+
+    from retgk.estimators.predictor import kernel_to_fit, usual_candidates
+
+    kernel = clone(kernel_to_fit(model, graphs)).set_params(**own)
+    if candidates:
+        model.set_params(candidates={**usual_candidates(kernel), **candidates})
+    model.set_params(kernel=kernel)
 
 
 def scores(targets: NDArray[Any], predictions: NDArray[Any], regression: bool) -> dict[str, float]:
@@ -138,14 +166,14 @@ def _fold_answer(
 # The paper's protocol
 
 
-def check_paper_options(learning: Learning, n_components: int, splitting: Splitting) -> None:
+def check_paper_options(learning: Learning, splitting: Splitting) -> None:
     """Raise if the paper's protocol cannot do what the options ask for."""
     from retgk.learning.selection import checked_penalties
 
     unused = {
         "--balanced": learning.balanced,
-        "--approximate": learning.approximate is True,
-        "--n-components": n_components != DEFAULT_COMPONENTS,
+        "--kernel": learning.kernel not in (None, "retgk", "retgk-exact"),
+        "--n-components": learning.n_components is not None,
         "--n-landmarks": learning.n_landmarks is not None,
         f"--split {splitting.split}": splitting.split != "random",
         "--groups": splitting.groups is not None,
@@ -187,7 +215,8 @@ def paper_answers(
     check_enough_graphs(targets, rules["folds"])
     kernel = ExponentialGraphKernel(p=(learning.p or [1.0])[0], scale=(learning.scale or [1.0])[0])
     model = RetGK(
-        **walks.parameters(),
+        **walks.common,
+        walks=walks.walks(),
         tol=learning.tol,
         graph_kernel=kernel,
         scale_attributes=(learning.scale_attributes or ["raw"])[0],
@@ -238,6 +267,7 @@ Answers = list[list[FoldAnswer]]
 @command(
     examples=[
         "retgk cv MUTAG",
+        "retgk cv MUTAG --kernel wl",
         "retgk cv ENZYMES --protocol paper --p 2 --scale 8 --repetitions 10",
         "retgk cv molecules.csv --target-column y --split scaffold --metric roc_auc --metric ap",
         "retgk cv molecules.csv --target-column active -o predictions.csv",
@@ -252,7 +282,6 @@ def cv(
     splitting: Splitting,
     cluster: ClusterOptions,
     common: Common,
-    n_components: Components = DEFAULT_COMPONENTS,
     protocol: Protocol = "nested",
     output: OptionalOutput = None,
 ) -> None:
@@ -266,7 +295,7 @@ def cv(
     splitting.check()
     cluster.check()
     if protocol == "paper":
-        check_paper_options(learning, n_components, splitting)
+        check_paper_options(learning, splitting)
     if output is not None:
         check_output(output, has_matrix=False)
     watch = Stopwatch()
@@ -284,7 +313,7 @@ def cv(
             rules = {"folds": splitting.n_folds, "c": _penalties(learning)}
             answers = paper_answers(graphs, targets, seeds, rules, learning, walks, client)
         else:
-            model = new_model(learning, walks, n_components, regression)
+            model = new_model(learning, walks, graphs, regression)
             folds = outer_folds(
                 collection, source, reading, splitting, targets, regression=regression, seeds=seeds
             )

@@ -109,7 +109,8 @@ def build(
     a stopped one was.
     """
     parameters = {
-        **walks.parameters(),
+        "walks": walks.walks(),
+        **walks.common,
         "n_components": n_components,
         "depth": depth,
         "scale_attributes": scale_attributes,

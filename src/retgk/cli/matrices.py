@@ -35,6 +35,7 @@ from retgk.cli.options import (
     Depth,
     EmbeddingOptions,
     FileRole,
+    KernelOption,
     KernelOptions,
     OptionalOutput,
     Output,
@@ -42,6 +43,7 @@ from retgk.cli.options import (
     ScaleAttributes,
     Source,
     Walks,
+    named_kernel,
 )
 from retgk.cli.outputs import (
     Table,
@@ -67,7 +69,8 @@ if TYPE_CHECKING:
         "retgk kernel MUTAG -o kernel.npy",
         "retgk kernel ENZYMES --p 2 --scale 8 -o kernel.npz",
         "retgk kernel molecules.smi --matrix distances -o distances.parquet",
-        "retgk kernel NCI1 --approximate --n-components 500 -o kernel.npy",
+        "retgk kernel NCI1 --n-components 500 -o kernel.npy",
+        "retgk kernel NCI1 --kernel wl -o kernel.npy",
         "retgk kernel REDDIT-MULTI-12K --matrix products --on-disk -o products.npy",
         "retgk kernel COLLAB --matrix products --on-disk --cluster local:4 -o products.npy",
     ]
@@ -88,6 +91,7 @@ def kernel(
     Row i and column i are graph i. Bandwidths come from medians over the collection.
     """
     check_output(output)
+    other = _other_kernel(options, walks, embedding)
     _check_kernel_options(output, options, embedding)
     cluster.check()
     if cluster.is_given and not options.on_disk:
@@ -106,8 +110,11 @@ def kernel(
         report_output(written.shape, output, common, watch, graphs=len(collection))
         return
     with watch.timing("kernel"):
-        build = _approximate_matrix if options.approximate else _exact_matrix
-        matrix, chosen = build(collection, walks, options, embedding)
+        if other is not None:
+            matrix, chosen = _matrix_of(other, collection, options), {"kernel": repr(other)}
+        else:
+            build = _exact_matrix if embedding.n_components is None else _approximate_matrix
+            matrix, chosen = build(collection, walks, options, embedding)
     with watch.timing("write"):
         keys = key_columns(collection)
         columns = [f"graph_{number}" for number in keys["graph"]]
@@ -116,17 +123,35 @@ def kernel(
     report_output(table.shape, output, common, watch, graphs=len(collection), **chosen)
 
 
+def _other_kernel(options: KernelOptions, walks: Walks, embedding: EmbeddingOptions) -> Any:
+    """Kernel of others that is asked for, or None."""
+    names = ("p", "scale", "gamma", "scale_attributes", "depth", "tol", "on_disk")
+    plain = KernelOptions()
+    given = {name: getattr(options, name) != getattr(plain, name) for name in names}
+    return named_kernel(
+        options.kernel, walks, {**given, "n_components": embedding != EmbeddingOptions()}
+    )
+
+
+def _matrix_of(kernel: Any, collection: GraphDataset, options: KernelOptions) -> Any:
+    if options.matrix != "distances":
+        return kernel.fit_transform(collection.graphs)
+    from retgk.estimators.similarity import distances
+
+    return distances(collection.graphs, kernel=kernel)
+
+
 def _check_kernel_options(output: str, options: KernelOptions, embedding: EmbeddingOptions) -> None:
     if options.on_disk:
-        if options.matrix != "products" or options.approximate:
+        if options.matrix != "products" or embedding.n_components is not None:
             raise InvalidInputError("--on-disk is for exact inner products: give --matrix products")
         if not output.endswith(".npy"):
             raise InvalidInputError(f"--on-disk writes a .npy file, not {output}")
         if Path(output).exists():
             raise InvalidInputError(f"{output} exists; remove it or choose another name")
-    if not options.approximate and embedding != EmbeddingOptions():
+    if embedding.n_components is None and embedding != EmbeddingOptions():
         raise InvalidInputError(
-            "--n-components, --feature-map and --frequencies are for --approximate; add it"
+            "--feature-map, --frequencies and --nodes are for random features; add --n-components"
         )
 
 
@@ -134,7 +159,8 @@ def _exact_kernel(walks: Walks, options: KernelOptions, **more: Any) -> RetGK:
     from retgk.estimators.kernel import RetGK
 
     return RetGK(
-        **walks.parameters(),
+        walks=walks.walks(),
+        **walks.common,
         structure=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
         depth=options.depth,
@@ -147,7 +173,7 @@ def _exact_matrix(
     collection: GraphDataset, walks: Walks, options: KernelOptions, _: EmbeddingOptions
 ) -> tuple[Any, dict[str, str]]:
     model = _exact_kernel(walks, options, graph_kernel=_graph_kernel(options))
-    chosen = ["structure", "attribute_kernels"]
+    chosen = ["structure", "attributes"]
     if options.matrix == "distances":
         matrix = model.fit(collection.graphs).distances()
     else:
@@ -166,8 +192,7 @@ def _approximate_matrix(
     from retgk.kernels.graph import squared_mmd_from_products
 
     model = RetGKEmbedding(
-        **walks.parameters(),
-        **embedding.parameters(),
+        **embedding.parameters(walks),
         structure=_structure_kernel(options),
         scale_attributes=options.scale_attributes,
         depth=options.depth,
@@ -176,7 +201,7 @@ def _approximate_matrix(
     vectors = model.fit_transform(collection.graphs)
     chosen = {
         "structure": repr(model.structure_),
-        "attribute_kernels": repr([model.attributes_] if model.attributes_ else []),
+        "attributes": repr([model.attributes_] if model.attributes_ else []),
     }
     matrix = embedding_gram(vectors, kernel=_graph_kernel(options), n_jobs=walks.n_jobs)
     if options.matrix == "distances":
@@ -233,6 +258,7 @@ def similar(
     count: Count = 5,
     output: OptionalOutput = None,
     scale_attributes: ScaleAttributes = "raw",
+    kernel_name: KernelOption = None,
 ) -> None:
     """
     Show the graphs that are most similar to one graph, the most similar first.
@@ -245,10 +271,13 @@ def similar(
     if output is not None:
         check_output(output, has_matrix=False)
     if is_index(Path(source)):
-        if replace(walks, n_jobs=None) != Walks() or scale_attributes != "raw":
-            raise InvalidInputError("an index has its own walks; leave out options for nodes")
+        if replace(walks, n_jobs=None) != Walks() or scale_attributes != "raw" or kernel_name:
+            raise InvalidInputError("an index has its own kernel; leave out options of kernels")
         similar_in_index(Path(source), (query, smiles), count, output, reading, common)
         return
+    own = named_kernel(kernel_name, walks, {"scale_attributes": scale_attributes != "raw"})
+    if own is None:
+        own = _comparing_kernel(walks, scale_attributes)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
@@ -259,8 +288,7 @@ def similar(
             else collection.graphs[position]
         )
     with watch.timing("search"):
-        nodes = {**walks.parameters(), "scale_attributes": scale_attributes}
-        found, values = _most_similar(graph, collection, position, count, nodes)
+        found, values = _most_similar(graph, collection, position, count, own)
     keys = {name: column[found] for name, column in key_columns(collection).items()}
     table = Table({**keys, "similarity": values})
     if output is not None:
@@ -272,6 +300,13 @@ def similar(
         columns: list[Any] = [column.tolist() for column in table.keys.values()]
         columns[-1] = [f"{value:.4f}" for value in columns[-1]]
         print_table(list(table.keys), zip(*columns, strict=True))
+
+
+def _comparing_kernel(walks: Walks, scale_attributes: Any) -> RetGK:
+    """The kernel by which `most_similar` compares, with options."""
+    from retgk.estimators.similarity import comparison_kernel
+
+    return comparison_kernel(walks=walks.walks(), scale_attributes=scale_attributes, **walks.common)
 
 
 def _position(collection: GraphDataset, index: int) -> int:
@@ -288,13 +323,13 @@ def _most_similar(
     collection: GraphDataset,
     position: int | None,
     count: int,
-    nodes: dict[str, Any],
+    kernel: Any,
 ) -> tuple[Any, Any]:
     """Positions and similarities; a query from the collection itself is left out."""
     from retgk.estimators.similarity import most_similar
 
     n_wanted = min(count + (position is not None), len(collection))
-    result = most_similar(graph, collection.graphs, n_wanted, **nodes)
+    result = most_similar(graph, collection.graphs, n_wanted, kernel)
     found, values = (array.copy() for array in result)
     if position is not None:
         others = found != position
@@ -330,7 +365,7 @@ def features(
     with watch.timing("features"):
         from retgk.walks.probabilities import return_probabilities
 
-        probabilities = return_probabilities(collection.graphs, **walks.parameters())
+        probabilities = return_probabilities(collection.graphs, **walks.how, **walks.common)
     with watch.timing("write"):
         table = _node_table(collection, probabilities)
         write_table(table, output, json=common.json)
@@ -411,8 +446,7 @@ def embed(
     from retgk.estimators.embedding import RetGKEmbedding
 
     model = RetGKEmbedding(
-        **walks.parameters(),
-        **embedding.parameters(),
+        **embedding.parameters(walks),
         scale_attributes=scale_attributes,
         depth=depth,
         dtype=dtype,
@@ -443,7 +477,7 @@ def _vectors_and_error(
     model: RetGKEmbedding, graphs: GraphBatch, client: Any
 ) -> tuple[Any, dict[str, float]]:
     """Vectors, and what drawing nodes costs, where they are drawn."""
-    if model.nodes is None:
+    if model.walks is None or model.walks.nodes is None:
         return _vectors(model.fit(graphs), graphs, client), {}
     import numpy as np
 
@@ -538,6 +572,6 @@ def _fitted_embedding(path: Path) -> Any:
     if found is None:
         raise InvalidInputError(
             f"{path} holds a {type(model).__name__} without an embedding; make it with "
-            "`retgk fit --approximate`, or save a fitted RetGKEmbedding"
+            "`retgk fit --kernel retgk-embedding`, or save a fitted RetGKEmbedding"
         )
     return found

@@ -21,10 +21,9 @@ from retgk.cli.inputs import (
     required_targets,
 )
 from retgk.cli.options import (
-    DEFAULT_COMPONENTS,
     Common,
-    Components,
     FileRole,
+    KernelOption,
     Learning,
     ModelFile,
     Output,
@@ -34,6 +33,7 @@ from retgk.cli.options import (
     Threads,
     Walks,
     model_files,
+    named_kernel,
 )
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
 from retgk.errors import InvalidInputError
@@ -68,6 +68,7 @@ NewModel = Annotated[
         "retgk fit molecules.csv --target-column active --balanced -o active.retgk",
         "retgk fit molecules.csv --target-column active --metric roc_auc -o active.retgk",
         "retgk fit graphs/ --targets targets.txt --C 1 --C 100 -o model.retgk",
+        "retgk fit MUTAG --kernel wl -o wl.retgk",
     ]
 )
 def fit(
@@ -77,7 +78,6 @@ def fit(
     walks: Walks,
     learning: Learning,
     common: Common,
-    n_components: Components = DEFAULT_COMPONENTS,
 ) -> None:
     """
     Train a classifier, or a regressor where targets are values, and write it to a file.
@@ -98,7 +98,7 @@ def fit(
         targets = required_targets(collection)
         regression = is_regression(learning.task, targets)
     with watch.timing("fit"):
-        model = new_model(learning, walks, n_components, regression)
+        model = new_model(learning, walks, collection.graphs, regression)
         model = selecting_model(model, learning.metric, targets)
         model.fit(collection.graphs, targets)
         # explanations name training graphs as the file does, of which some may be left out
@@ -447,6 +447,7 @@ def explore(
     position_attributes: PositionAttributes = None,
     title: Title = None,
     projection: MapKind = "auto",
+    kernel_name: KernelOption = None,
     max_drawn_nodes: MostNodes = 500_000,
     max_steps: MaxSteps = 4096,
     n_jobs: Threads = None,
@@ -463,6 +464,7 @@ def explore(
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInputError(f"the page is written as HTML; end the name {output} in .html")
     check_new_file(output)
+    kernel = named_kernel(kernel_name, Walks(), {})
     watch = Stopwatch()
     model = None
     with watch.timing("read"):
@@ -489,6 +491,7 @@ def explore(
             positions=positions,
             title=title,
             projection=projection,
+            kernel=kernel,
             max_drawn_nodes=max_drawn_nodes,
             n_jobs=n_jobs,
             random_state=seed,

@@ -12,6 +12,7 @@ import typer
 
 from retgk._runtime.parameters import DEPTH, TOL, VECTORS, WALKS
 from retgk.datasets import TUDATASETS
+from retgk.errors import InvalidInputError
 
 # What the shell offers after a tab. Nothing heavy is imported here.
 
@@ -351,17 +352,15 @@ Tolerance = Annotated[
         callback=_tolerance, help="Largest error of an inner product, below 1; 0 for plain float64."
     ),
 ]
-Components = Annotated[
-    int,
-    _embedding(
-        "--n-components",
-        "-D",
-        min=VECTORS["n_components"][0].least,
-        help="Random features; joint and tensor have them for each label.",
+KernelOption = Annotated[
+    str | None,
+    _kernel(
+        "--kernel",
+        metavar="NAME",
+        help="Another kernel, as `retgk compare` names it, such as wl or sp; retgk by default.",
+        autocompletion=method_names,
     ),
 ]
-DEFAULT_COMPONENTS = 1024
-_VECTOR_COMPONENTS = 512
 ScaleAttributes = Annotated[
     Scaling,
     _kernel(help="Node attributes as they are, each divided by its deviation, or left out."),
@@ -395,13 +394,30 @@ class Walks:
     ] = None
     seed: Annotated[int, _walks(min=0, help="Seed of everything random.")] = 0
 
-    def parameters(self) -> dict[str, Any]:
-        given = dict(vars(self))
-        return {"random_state": given.pop("seed"), **given}
+    @property
+    def how(self) -> dict[str, Any]:
+        """Options that differ from their defaults, of walks themselves."""
+        own = ("n_steps", "method", "n_walks", "self_loop")
+        return {name: getattr(self, name) for name in own if getattr(self, name) != _default(name)}
+
+    def walks(self, **more: Any) -> Any:
+        from retgk.walks.probabilities import Walks as WalksOfNodes
+
+        return WalksOfNodes(**self.how, **more)
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """Parameters of all that works in threads, with a seed."""
+        return {"n_jobs": self.n_jobs, "random_state": self.seed}
+
+
+def _default(name: str) -> Any:
+    return Walks.__dataclass_fields__[name].default
 
 
 @dataclass(frozen=True)
 class KernelOptions:
+    kernel: KernelOption = None
     matrix: Annotated[
         Literal["kernel", "products", "distances"],
         _kernel(help="exp(-gamma MMD^p), inner products, or MMD."),
@@ -415,9 +431,6 @@ class KernelOptions:
     scale_attributes: ScaleAttributes = "raw"
     depth: Depth = 0
     tol: Tolerance = 1e-4
-    approximate: Annotated[
-        bool, _kernel("--approximate", help="Random features instead of the exact kernel.")
-    ] = False
     on_disk: Annotated[
         bool,
         _kernel(
@@ -430,7 +443,16 @@ class KernelOptions:
 
 @dataclass(frozen=True)
 class EmbeddingOptions:
-    n_components: Components = _VECTOR_COMPONENTS
+    n_components: Annotated[
+        int | None,
+        _embedding(
+            "--n-components",
+            "-D",
+            min=VECTORS["n_components"][0].least,
+            help="Random features instead of the exact kernel; joint and tensor have them for each "
+            "label. Vectors have 512 by default.",
+        ),
+    ] = None
     feature_map: Annotated[
         Literal["phases", "joint", "tensor"],
         _embedding(help="One width for any labels, or a block a label; tensor is the paper's."),
@@ -449,8 +471,39 @@ class EmbeddingOptions:
         ),
     ] = None
 
-    def parameters(self) -> dict[str, Any]:
-        return dict(vars(self))
+    def parameters(self, walks: Walks) -> dict[str, Any]:
+        """Parameters of a `RetGKEmbedding`."""
+        own: dict[str, Any] = {"feature_map": self.feature_map, "frequencies": self.frequencies}
+        if self.n_components is not None:
+            own["n_components"] = self.n_components
+        return {"walks": walks.walks(nodes=self.nodes), **own, **walks.common}
+
+
+def named_kernel(name: str | None, walks: Walks, given: dict[str, bool]) -> Any:
+    """Kernel of others by its name, or None for RetGK, whose options the other ones are."""
+    if name in (None, "retgk"):
+        return None
+    from sklearn.base import clone
+
+    from retgk.kernels.others.base import PeerKernel
+    from retgk.model_selection.methods import METHODS, checked_names
+
+    (plain,) = checked_names([name or ""])
+    kernel = getattr(METHODS[plain].estimator(False), "kernel", None)
+    if not isinstance(kernel, PeerKernel):
+        raise InvalidInputError(f"--kernel {name} is no kernel here; give one such as wl or sp")
+    check_of_retgk(plain, walks, given)
+    return clone(kernel).set_params(n_jobs=walks.n_jobs)
+
+
+def check_of_retgk(name: str, walks: Walks, given: dict[str, bool]) -> None:
+    """Raise if another kernel gets options that RetGK alone has."""
+    for option, is_given in {**dict.fromkeys(walks.how, True), **given}.items():
+        if is_given:
+            raise InvalidInputError(
+                f"--{option.replace('_', '-')} is an option of RetGK; leave it out with --kernel "
+                f"{name}"
+            )
 
 
 Metrics = Annotated[
@@ -474,11 +527,15 @@ Task = Annotated[
 class Learning:
     metric: Metrics = None
     task: Task = "auto"
-    approximate: Annotated[
-        bool | None,
+    kernel: KernelOption = None
+    n_components: Annotated[
+        int | None,
         _learning(
-            "--approximate/--no-approximate",
-            help="Random features and a linear model, or the exact kernel; by size.",
+            "--n-components",
+            "-D",
+            min=VECTORS["n_components"][0].least,
+            help="Random features instead of the exact kernel; 1024 of more than 5,000 graphs. For "
+            "the exact one: --kernel retgk-exact.",
         ),
     ] = None
     C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None
@@ -516,3 +573,9 @@ class Learning:
         Literal["mean", "median"] | None,
         _learning(help="Of the training nodes, for missing attributes."),
     ] = None
+
+    @property
+    def candidates(self) -> dict[str, tuple[Any, ...]]:
+        """Candidates for parameters of RetGK, by option."""
+        names = ("scale_attributes", "depth", "p", "scale")
+        return {name: tuple(values) for name in names if (values := getattr(self, name))}

@@ -13,12 +13,14 @@ from retgk.cli.inputs import column_values, key_columns, read_collection, requir
 from retgk.cli.options import (
     Common,
     FileRole,
+    KernelOption,
     OptionalOutput,
     Reading,
     ScaleAttributes,
     Source,
     Walks,
     in_panel,
+    named_kernel,
     source_names,
 )
 from retgk.cli.outputs import Table, check_new_file, check_output, report_output, write_table
@@ -63,6 +65,7 @@ Figure = Annotated[
 @dataclass(frozen=True)
 class Testing:
     __test__: ClassVar[bool] = False
+    kernel: KernelOption = None
     association: Annotated[
         bool, _test("--association", help="Test whether graphs go with their targets, as numbers.")
     ] = False
@@ -112,15 +115,23 @@ class Testing:
     ] = "auto"
     scale_attributes: ScaleAttributes = "raw"
 
-    def parameters(self) -> dict[str, Any]:
-        given = {"bandwidths": self.bandwidth, "depths": self.depth}
+    def parameters(self, walks: Walks) -> dict[str, Any]:
+        settings = {"n_permutations": self.n_permutations, "confidence": self.confidence}
+        names = ("compare", "engine", "scale_attributes", "bandwidth", "depth")
+        defaults = Testing()
+        given = {name: getattr(self, name) != getattr(defaults, name) for name in names}
+        kernel = named_kernel(self.kernel, walks, given)
+        if kernel is not None:
+            return {**settings, **walks.common, "kernel": kernel}
+        several = {"bandwidths": self.bandwidth, "depths": self.depth}
         return {
+            **settings,
+            **walks.common,
+            "walks": walks.walks(),
             "compare": self.compare,
-            "n_permutations": self.n_permutations,
-            "confidence": self.confidence,
             "engine": self.engine,
             "scale_attributes": self.scale_attributes,
-            **{name: values for name, values in given.items() if values},
+            **{name: values for name, values in several.items() if values},
         }
 
 
@@ -131,7 +142,7 @@ class Testing:
         "retgk test before/ after/ --paired",
         "retgk test scans.npz --targets group.txt --groups site.txt --figure test.png",
         "retgk test scans/ --targets subjects.csv --target-column diagnosis --groups site",
-        "retgk test PTC_MR --json",
+        "retgk test PTC_MR --kernel wl --json",
         "retgk test molecules.csv --target-column solubility --association",
     ],
 )
@@ -233,7 +244,7 @@ def _run(
 
     from retgk.stats.tests import association_test, k_sample_test, two_sample_test
 
-    settings = {**walks.parameters(), **testing.parameters()}
+    settings = testing.parameters(walks)
     groups = _values_of(testing.groups, parts, reading, "groups")
     if len(parts) == 2:
         if testing.association:

@@ -132,6 +132,13 @@ class _MeanKernel(NamedTuple):
     norms: Floats
 
 
+def is_explained(kernel: Any) -> bool:
+    """Whether nodes have shares in a fitted kernel."""
+    if isinstance(kernel, Sum | Scaled):
+        return all(map(is_explained, kernel.parts_))
+    return isinstance(kernel, RetGK)
+
+
 def _mean_kernels(kernel: Any, weight: float = 1.0) -> list[_MeanKernel]:
     """Terms of a kernel, each of which is a function of mean embeddings."""
     if isinstance(kernel, RetGK):

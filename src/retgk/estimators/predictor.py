@@ -268,7 +268,7 @@ def fit_machine(
         kernel, params = _with_chosen_parts(kernel, fitting)
         candidates = {name: (value,) for name, value in params.items()}
     elif model.candidates == "auto":
-        candidates = _usual_candidates(kernel)
+        candidates = usual_candidates(kernel)
     selection, choice = _selected(kernel, candidates, fitting, log)
     log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
     with log.seconds("training on %d graphs", len(data.batch)):
@@ -311,7 +311,7 @@ def _checked_candidates(kernel: GraphKernel, given: Mapping[str, Any]) -> dict[s
     return dict(given)
 
 
-def _usual_candidates(kernel: GraphKernel) -> dict[str, Any]:
+def usual_candidates(kernel: GraphKernel) -> dict[str, Any]:
     """What a kernel says is worth trying, of the parameters that are left at their defaults."""
     defaults = {name: own.default for name, own in signature(type(kernel)).parameters.items()}
     usual = {
@@ -333,7 +333,7 @@ def _with_chosen_parts(
         return kernel, chosen
     quiet = FitLog(0)
     for prefix, leaf in kernel.leaves():
-        candidates = _usual_candidates(leaf)
+        candidates = usual_candidates(leaf)
         if candidates:
             _, choice = _selected(clone(leaf), candidates, fitting, quiet)
             own = {name: value for name, value in choice.params.items() if name != "C"}
@@ -581,7 +581,7 @@ _REMEDIES = {
     "walks": 'Walks(method="monte-carlo") estimates return probabilities in a fraction of that',
     "exact": "use kernel=RetGK(n_components=1024)",
     "embedded": "use a smaller n_components",
-    "choosing": "give fewer candidates, such as C=10 and candidates={}, or fewer folds",
+    "choosing": "give fewer candidates, such as C=10, or fewer folds",
     "nodes": "give fewer candidates of what describes nodes",
     "landmarks": "use a smaller n_landmarks",
     "graphs": "give fewer graphs",

@@ -225,13 +225,19 @@ def _comparing(kernel: GraphKernel | None, tol: float, options: dict[str, Any]) 
     """The kernel by which graphs are compared, not fitted."""
     check_keywords(options, ("kernel",), "a comparison of graphs", CONVERT_FIRST)
     if kernel is None:
-        return RetGK(structure=COMPARISON_KERNEL, graph_kernel=PolynomialGraphKernel(), tol=tol)
+        return comparison_kernel(tol=tol)
     if not isinstance(kernel, GraphKernel):
         raise InvalidInputError(f"kernel must be a kernel such as RetGK(), got {kernel!r:.80}")
     own: GraphKernel = clone(kernel)
     if isinstance(own, RetGK) and own.graph_kernel is None:
         own.graph_kernel = PolynomialGraphKernel()
     return own
+
+
+def comparison_kernel(**parameters: Any) -> RetGK:
+    """RetGK without a bandwidth to be found, whose values are inner products."""
+    own = {"structure": COMPARISON_KERNEL, "graph_kernel": PolynomialGraphKernel(), "tol": _TOL}
+    return RetGK(**{**own, **parameters})
 
 
 def _reading(graphs: GraphsLike | None) -> Reading | None:

@@ -11,15 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.files import atomic_path
 from retgk._runtime.html_page import html_page
 from retgk._runtime.names import RandomState, optional_module, whole_seed
+from retgk._runtime.parallel import single_threaded_blas
 from retgk._runtime.processes import check_room
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.embedding import RetGKEmbedding
+from retgk.estimators.explanation import is_explained
 from retgk.explorer.drawings import (
     LARGEST_DRAWN,
     MOST_ATTRIBUTES,
@@ -37,6 +40,7 @@ from retgk.explorer.map import (
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.io.dataset import GraphDataset
+from retgk.kernels.kernel import GraphKernel
 from retgk.learning.outcomes import ClassOutcomes
 from retgk.plot import checked_positions
 from retgk.walks.probabilities import Walks
@@ -269,6 +273,7 @@ _NEIGHBOURS = 10
 _N_STEPS = 50
 _WIDE, _NARROW = 4096, 1024  # widths of vectors, of few graphs and of many
 _FEW = 10_000
+_MOST_COLUMNS = 512  # of the vectors of a kernel
 
 
 def explore(
@@ -282,6 +287,7 @@ def explore(
     columns: Mapping[str, Any] | None = None,
     smiles: Sequence[str] | None = None,
     positions: ArrayLike | None = None,
+    kernel: GraphKernel | None = None,
     vectors: ArrayLike | None = None,
     title: str | None = None,
     projection: Projection = "auto",
@@ -293,7 +299,8 @@ def explore(
     Make one interactive page of a collection: a map, drawings, nearest graphs, and a model.
 
     The page is one file that needs no server and no network. Graphs are placed by vectors of
-    `RetGKEmbedding`, so that those near each other are alike as `similarity` sees them.
+    `RetGKEmbedding`, so that those near each other are alike as `similarity` sees them, or by the
+    distances of another kernel.
 
     Parameters
     ----------
@@ -317,6 +324,8 @@ def explore(
         SMILES of every graph, for structural formulas.
     positions : array-like, shape (n_nodes, 2), optional
         Places of all nodes, with y downwards, in place of those that are computed.
+    kernel : GraphKernel, optional
+        Kernel to place graphs and find neighbours by, such as ``WeisfeilerLehman()``.
     vectors : array-like, shape (n_graphs, width), optional
         Vectors to place graphs and find neighbours by, in place of those of `RetGKEmbedding`.
     title : str, optional
@@ -345,6 +354,11 @@ def explore(
     CollectionPage(20 graphs, 20 drawn)
     """
     _check_settings(model, target, projection, max_drawn_nodes)
+    if kernel is not None and (vectors is not None or not isinstance(kernel, GraphKernel)):
+        raise InvalidInputError(
+            "kernel must be a kernel such as WeisfeilerLehman(), without vectors, got "
+            f"{kernel!r:.80}"
+        )
     batch = as_batch(graphs)
     n_graphs = len(batch)
     if n_graphs == 0:
@@ -365,7 +379,10 @@ def explore(
         targets += prediction_columns(predictions, truth)
     seed = whole_seed(random_state)
     arrays = PageArrays()
-    header = _pack_map(batch, rows, projection, seed, n_jobs, arrays)
+    by = " of vectors that were given"
+    if kernel is not None:
+        rows, by = kernel_vectors(kernel, batch, seed, n_jobs), f" by {kernel!r:.80}"
+    header = _pack_map(batch, rows, by, projection, seed, n_jobs, arrays)
     header["title"] = title or own_title
     header["names"] = own_names
     nodes, edges = batch.node_counts.astype(np.float64), batch.edge_counts.astype(np.float64)
@@ -382,7 +399,7 @@ def explore(
     header["model"] = None
     if predictions is not None:
         header["model"] = {"by": predictions.by, "shares": None}
-        if model is not None and len(drawn):
+        if model is not None and len(drawn) and is_explained(model.kernel_):
             header["model"]["shares"] = pack_shares(model, target, batch[drawn], arrays)
     header["notes"] = _notes(batch, len(drawn), model if given is None else None)
     text = page_text(header["title"], arrays.packed(header))
@@ -439,6 +456,7 @@ def _check_settings(model: Any, target: Any, projection: Any, max_drawn_nodes: A
 def _pack_map(
     batch: GraphBatch,
     vectors: NDArray[np.float32] | None,
+    by: str,
     projection: Projection,
     seed: int,
     n_jobs: int | None,
@@ -476,7 +494,7 @@ def _pack_map(
     of_attributes = embedding.attributes_ if is_held else None
     return {
         "n": len(batch),
-        "method": places.method + (" of vectors that were given" if vectors is not None else ""),
+        "method": places.method + (by if vectors is not None else ""),
         "near": {"count": near.indices.shape[1], **scale},
         "kernel": {
             "steps": _N_STEPS,
@@ -484,6 +502,21 @@ def _pack_map(
             "attributeGamma": None if of_attributes is None else float(of_attributes.gamma),
         },
     }
+
+
+def kernel_vectors(
+    kernel: GraphKernel, batch: GraphBatch, seed: int, n_jobs: int | None
+) -> NDArray[np.float32]:
+    """Vectors whose distances are those of a kernel, up to what few columns can hold."""
+    own = kernel.with_common(n_jobs, seed).fit(batch)
+    try:
+        rows, power = own.batch_vectors(batch), 1.0
+    except InvalidInputError:  # it has none of finite length
+        check_room(2 * 8 * len(batch) ** 2, "the kernel matrix", "give fewer graphs")
+        rows, power = own.gram(), 0.5
+    with single_threaded_blas():
+        axes, values, _ = randomized_svd(rows, min(*rows.shape, _MOST_COLUMNS), random_state=0)
+    return np.asarray(axes * values**power, np.float32)
 
 
 def _checked_vectors(vectors: ArrayLike, n_graphs: int) -> NDArray[np.float32]:
