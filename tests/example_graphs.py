@@ -318,8 +318,33 @@ def three_classes():
     )
 
 
+def of_retgk(make, **options):
+    """Predictor with RetGK; lists and tuples are candidates, and parameters of parts need no path."""
+    kernel, own, candidates = RetGK(), {}, dict(RetGK.usual_candidates)
+    known = kernel.get_params().keys() - {"n_jobs", "random_state", "level_weights"}
+    for name, value in options.items():
+        path = _PLACES.get(name, name)
+        if path not in known:
+            own[name] = value
+            continue
+        candidates.pop(path, None)
+        if isinstance(value, list | tuple) and name != "n_components":
+            candidates[path] = value
+        else:
+            kernel.set_params(**{path: value})
+    return make(kernel, candidates=candidates, **own)
+
+
+_PLACES = {
+    **{name: f"walks__{name}" for name in ("n_steps", "method", "n_walks", "self_loop")},
+    **{name: f"graph_kernel__{name}" for name in ("p", "scale")},
+}
+
+
 def quick(**options):
-    return GraphClassifier(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
+    return of_retgk(
+        GraphClassifier, **({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options)
+    )
 
 
 # Graphs whose edges have labels drawn at random, the same in both directions

@@ -42,7 +42,7 @@ from retgk.learning.outcomes import class_probabilities, fit_calibration
 from retgk.learning.selection import NodeCandidate, Selection
 from retgk.walks.probabilities import Walks
 from tests.errors import assert_names, fails
-from tests.example_graphs import quick, three_classes
+from tests.example_graphs import of_retgk, quick, three_classes
 
 DATA = three_classes()
 
@@ -64,7 +64,9 @@ def test_same_as_kernel_and_svc(n_classes):
     )
     train, test = data.graphs[:60], data.graphs[60:]
     model = quick(C=10, p=2, scale=1, tol=0).fit(train, data.targets[:60])
-    kernel = RetGK(n_steps=10, graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0)
+    kernel = RetGK(
+        walks=Walks(n_steps=10), graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0
+    )
     machine = SVC(C=10, kernel="precomputed", break_ties=True)
     machine.fit(kernel.fit_transform(train), data.targets[:60])
     rows = kernel.transform(test)
@@ -110,7 +112,7 @@ def test_scores_are_those_of_cross_validation(data):
     gamma = model.graph_kernel_.gamma
     kernel = ExponentialGraphKernel(gamma=gamma)
     pipeline = make_pipeline(
-        RetGK(10, structure=Laplacian(2.0), graph_kernel=kernel, tol=0),
+        RetGK(walks=Walks(10), structure=Laplacian(2.0), graph_kernel=kernel, tol=0),
         SVC(C=10, kernel="precomputed", break_ties=True),
     )
     expected = cross_val_score(pipeline, graphs, y, cv=folds)
@@ -118,8 +120,8 @@ def test_scores_are_those_of_cross_validation(data):
     assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_steps_share_return_probabilities(data, approximate, monkeypatch):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_steps_share_return_probabilities(data, n_components, monkeypatch):
     calls, compute = [], Walks.probabilities
 
     def counted(walks, batch, **options):
@@ -127,7 +129,7 @@ def test_steps_share_return_probabilities(data, approximate, monkeypatch):
         return compute(walks, batch, **options)
 
     monkeypatch.setattr(Walks, "probabilities", counted)
-    options = {"C": 1, "p": 1, "scale": 1, "approximate": approximate}
+    options = {"C": 1, "p": 1, "scale": 1, "n_components": n_components}
     model = quick(n_steps=(3, 12, 6), **options).fit(data.graphs[:60], data.targets[:60])
     assert calls == [(12, 60, None)]
     alone = quick(n_steps=6, **options).fit(data.graphs[:60], data.targets[:60])
@@ -269,7 +271,6 @@ def test_rule_for_auto(data, monkeypatch):
     assert quick(n_steps=(5, 10)).fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes - 1)
     assert quick().fit(graphs, y).approximate_
-    assert not quick(approximate=False).fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", 10**6)
     monkeypatch.setattr(predictor, "MAX_EXACT_GRAPHS", 59)
     assert quick().fit(graphs, y).approximate_
@@ -281,7 +282,7 @@ def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
         n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), random_state=0
     )
     monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 50)
-    model = quick(approximate=True, n_landmarks=40, class_weight="balanced")
+    model = quick(n_components=1024, n_landmarks=40, class_weight="balanced")
     model.fit(data.graphs[:90], data.targets[:90])
     assert model.solver_ == "ridge"
     assert len(model.support_) == model.support_vectors_.shape[0] == 40
@@ -334,13 +335,13 @@ def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
     data = load_tudataset("MUTAG", data_home=data_folder, download=False)
     grid = {"n_steps": [10, 50], "p": [1, 2], "C": [1, 10, 100]}
     search = GridSearchCV(
-        GraphClassifier(scale=1, cv=2, random_state=0),
+        of_retgk(GraphClassifier, scale=1, cv=2, random_state=0),
         grid,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(data.graphs, data.targets)
     assert len(search.cv_results_["params"]) == 12
     assert search.best_score_ > 0.85
-    own = GraphClassifier(n_steps=(10, 50), C=(1, 10, 100), random_state=0)
+    own = of_retgk(GraphClassifier, n_steps=(10, 50), C=(1, 10, 100), random_state=0)
     assert own.fit(data.graphs, data.targets).best_score_ > 0.86
 
 
@@ -372,7 +373,7 @@ def test_bad_targets(make, y, about):
     fails(lambda: make().fit(DATA.graphs[:60], y), about, ValueError)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize(
     ("options", "about"),
     [
@@ -386,12 +387,12 @@ def test_bad_targets(make, y, about):
         ({"n_steps": (10, True)}, ("n_steps", "True")),
         ({"structure": (None, "rbf")}, ("structure", "Laplacian")),
         ({"attributes": (None, Laplacian(1.0))}, ("no attributes", "attributes")),
-        ({"approximate": "yes"}, ("approximate", "yes")),
+        ({"n_components": "yes"}, ("n_components", "yes")),
     ],
 )
-def test_bad_parameters_are_found_before_any_work(options, about, approximate, monkeypatch):
+def test_bad_parameters_are_found_before_any_work(options, about, n_components, monkeypatch):
     monkeypatch.setattr(Walks, "probabilities", lambda *_, **__: pytest.fail("works"))
-    model = quick(**{"approximate": approximate, **options})
+    model = quick(**{"n_components": n_components, **options})
     fails(lambda: model.fit(DATA.graphs[:60], DATA.targets[:60]), about)
 
 
@@ -399,7 +400,9 @@ def test_new_graphs_must_be_like_the_fitted(fitted, data):
     fails(lambda: fitted.predict(data.graphs.without_labels()), "no labels")
     with pytest.raises(NotFittedError):
         GraphClassifier().predict(data.graphs)
-    plain = GraphClassifier(**OPTIONS).fit(to_networkx(data.graphs.without_labels()), data.targets)
+    plain = of_retgk(GraphClassifier, **OPTIONS).fit(
+        to_networkx(data.graphs.without_labels()), data.targets
+    )
     for X in (np.zeros((5, 2), int), np.eye(4)):  # edges, or one graph, to all who are not told
         fails(lambda X=X: plain.predict(X), "[matrix]")
     assert len(plain.predict([np.ones((3, 3))])) == 1
@@ -411,10 +414,10 @@ def test_new_labels_are_no_error(fitted, data):
         assert len(fitted.predict(renamed)) == 30
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_labels_of_another_type_are_a_warning(approximate, data):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_labels_of_another_type_are_a_warning(n_components, data):
     texts = data.graphs.with_labels([str(label) for label in data.graphs.labels])
-    model = quick(approximate=approximate).fit(texts, data.targets)
+    model = quick(n_components=n_components).fit(texts, data.targets)
     with pytest.warns(UserWarning, match=r"they have 0 \(int\), 1 \(int\).*ones '0' \(str\), '1'"):
         model.predict(data.graphs.with_labels(data.graphs.labels))
     some = data.graphs.with_labels(np.where(data.graphs.labels == 0, "0", "new"))
@@ -429,7 +432,7 @@ OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "depth": 0, 
 def lines_of(caplog, **options):
     caplog.clear()
     with caplog.at_level(logging.DEBUG, logger="retgk"):
-        GraphClassifier(**{**OPTIONS, **options}).fit(DATA)
+        of_retgk(GraphClassifier, **{**OPTIONS, **options}).fit(DATA)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -447,7 +450,7 @@ def test_the_logger(caplog):
 
 
 def test_the_logger_is_silent_by_itself(capsys):
-    GraphClassifier(**OPTIONS).fit(DATA)
+    of_retgk(GraphClassifier, **OPTIONS).fit(DATA)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
     handlers = logging.getLogger("retgk").handlers
@@ -470,19 +473,19 @@ MANY = {"n_steps": tuple(range(1, 14))}
 @pytest.mark.parametrize(
     ("options", "found", "about"),
     [
-        ({}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "approximate=True")),
-        ({"approximate": True}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components")),
+        ({}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components=1024")),
+        ({"n_components": 1024}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components")),
         (MANY, (1.0, 7500.0, 5.0, 0.0), ("2 hours", "n_steps")),
         ({}, (1.0, 5.0, 700.0, 0.0), "C=10"),
         ({}, (500.0, 5.0, 200.0, 0.0), 'method="monte-carlo"'),
-        ({}, (1.0, 1.0, 1.0, 1e18), ("GiB", "approximate=True")),
-        ({"approximate": True}, (1.0, 1.0, 1.0, 1e18), ("GiB", "fewer graphs")),
+        ({}, (1.0, 1.0, 1.0, 1e18), ("GiB", "n_components=1024")),
+        ({"n_components": 1024}, (1.0, 1.0, 1.0, 1e18), ("GiB", "fewer graphs")),
     ],
 )
 def test_warnings_name_what_makes_it_smaller(options, found, about, monkeypatch):
     monkeypatch.setattr(predictor, "estimate", lambda *_: Estimate(*found))
     with pytest.warns(InputWarning) as caught:
-        GraphClassifier(**{**OPTIONS, **options}).fit(DATA)
+        of_retgk(GraphClassifier, **{**OPTIONS, **options}).fit(DATA)
     assert_names(str(caught[0].message), about)
 
 
@@ -491,14 +494,14 @@ def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
         monkeypatch.setattr(predictor, "estimate", lambda *_, found=found: Estimate(*found))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            GraphClassifier(**OPTIONS).fit(DATA)
+            of_retgk(GraphClassifier, **OPTIONS).fit(DATA)
 
 
 def of_sizes(n_graphs, **options):
     graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
     nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
-    return estimate(GraphClassifier(n_jobs=1, n_components=200), graphs, nodes, size)
+    return estimate(of_retgk(GraphClassifier, n_jobs=1, n_components=200), graphs, nodes, size)
 
 
 def test_more_work_takes_longer():
@@ -515,13 +518,13 @@ def test_more_work_takes_longer():
 @pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize(
-    ("name", "approximate", "seconds"),
+    ("name", "is_embedded", "seconds"),
     [("NCI1", False, 15.0), ("NCI1", True, 14.0), ("DD", True, 7.0)],
 )
-def test_estimates_beside_measured_times(name, approximate, seconds, data_folder):
+def test_estimates_beside_measured_times(name, is_embedded, seconds, data_folder):
     """Of two cores, in seconds that were measured once; no time is taken here."""
     graphs = load_tudataset(name, data_folder).graphs
-    size = FitSize(approximate, len(graphs), 4, 4, 5, 1, False)
+    size = FitSize(is_embedded, len(graphs), 4, 4, 5, 1, False)
     model = GraphClassifier(n_jobs=1)
     found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
     assert seconds / 3 < found < 3 * seconds
@@ -546,10 +549,12 @@ FOLDS = [(np.flatnonzero(np.arange(60) % 3 != f), np.arange(f, 60, 3)) for f in 
 
 
 @pytest.mark.parametrize(
-    ("approximate", "dtype"), [(False, int), (False, float), (True, bool), (True, object)]
+    ("n_components", "dtype"), [(None, int), (None, float), (64, bool), (64, object)]
 )
-def test_several_labels(approximate, dtype, tmp_path):
-    model = GraphClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS.astype(dtype))
+def test_several_labels(n_components, dtype, tmp_path):
+    model = of_retgk(GraphClassifier, **SEVERAL, n_components=n_components).fit(
+        GRAPHS, LABELS.astype(dtype)
+    )
     assert model.multilabel_
     assert model.classes_.tolist() == [0, 1, 2]
     found, probabilities = model.predict(TEST), model.predict_proba(TEST)
@@ -572,8 +577,13 @@ def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
     """With one candidate, each label has the machine that it has without the others."""
     if is_ridge:
         monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 10)
-    changes = {"C": 10, "cv": FOLDS, "approximate": is_ridge, "class_weight": class_weight}
-    model = GraphClassifier(**{**SEVERAL, **changes})
+    changes = {
+        "C": 10,
+        "cv": FOLDS,
+        "n_components": 1024 if is_ridge else None,
+        "class_weight": class_weight,
+    }
+    model = of_retgk(GraphClassifier, **{**SEVERAL, **changes})
     together = clone(model).fit(GRAPHS, LABELS)
     assert together.solver_ == ("ridge" if is_ridge else "support vectors")
     for label in range(3):
@@ -585,20 +595,20 @@ def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
 
 @pytest.mark.parametrize("scoring", [None, "roc_auc"])
 def test_labels_in_cross_validation(scoring):
-    model = GraphClassifier(**SEVERAL)
+    model = of_retgk(GraphClassifier, **SEVERAL)
     assert (cross_val_score(model, DATA.graphs, ALL_LABELS, cv=2, scoring=scoring) > 0.4).all()
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_a_label_that_all_graphs_have(approximate):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_a_label_that_all_graphs_have(n_components):
     labels = np.column_stack([LABELS, np.ones(60, int), np.zeros(60, int)])
-    model = GraphClassifier(**SEVERAL, approximate=approximate)
+    model = of_retgk(GraphClassifier, **SEVERAL, n_components=n_components)
     with pytest.warns(InputWarning, match="label 3, 4 is the same for all 60 graphs, and so is"):
         model.fit(GRAPHS, labels)
     assert_array_equal(model.predict(TEST)[:, 3:], np.tile([1, 0], (30, 1)))
     assert (model.predict_proba(TEST)[:, 3] > 0.9).all()
     assert (model.predict_proba(TEST)[:, 4] < 0.1).all()
-    expected = GraphClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS)
+    expected = of_retgk(GraphClassifier, **SEVERAL, n_components=n_components).fit(GRAPHS, LABELS)
     assert_allclose(model.decision_function(TEST)[:, :3], expected.decision_function(TEST))
 
 
@@ -609,12 +619,12 @@ def test_folds_share_labels():
         assert (np.abs(labels[test].sum(axis=0) - labels.sum(axis=0) / 5) <= 4).all()
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_values_are_as_alone(approximate):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_values_are_as_alone(n_components):
     y = np.stack([GRAPHS.node_counts, 1000.0 * GRAPHS.edge_counts], axis=1)
-    options = {**SEVERAL, "C": 10, "approximate": approximate}
-    together = GraphRegressor(**options).fit(GRAPHS, y)
+    options = {**SEVERAL, "C": 10, "n_components": n_components}
+    together = of_retgk(GraphRegressor, **options).fit(GRAPHS, y)
     assert together.predict(TEST).shape == (30, 2)
     for column in range(2):
-        alone = GraphRegressor(**options).fit(GRAPHS, y[:, column])
+        alone = of_retgk(GraphRegressor, **options).fit(GRAPHS, y[:, column])
         assert_allclose(together.predict(TEST)[:, column], alone.predict(TEST), rtol=1e-7)

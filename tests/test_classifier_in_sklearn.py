@@ -75,6 +75,7 @@ from tests.example_graphs import (
     RowsKernel,
     RowsRegressor,
     graphs_of_kind,
+    of_retgk,
     three_classes,
 )
 
@@ -95,11 +96,17 @@ ESTIMATORS = [
     RowsKernel(**FIXED),
     RowsEmbedding(**FIXED, n_components=20),
     *(kind(**{**QUICK_KERNEL, **OWN.get(name, {})}) for name, kind in ROWS_KERNELS.items()),
-    RowsClassifier(**FIXED, **QUICK),
-    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=400),
-    RowsRegressor(**FIXED, **QUICK),
+    of_retgk(RowsClassifier, **FIXED, **QUICK),
+    of_retgk(RowsClassifier, **FIXED, **QUICK, n_components=400),
+    of_retgk(RowsRegressor, **FIXED, **QUICK),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
-    RowsRegressor(**FIXED, **QUICK, approximate=True, n_components=20, attributes=Laplacian(1.0)),
+    of_retgk(
+        RowsRegressor,
+        **FIXED,
+        **QUICK,
+        n_components=20,
+        attributes=Laplacian(1.0),
+    ),
 ]
 # Checks that cannot pass, by class and name, with the reason.
 EXCEPTIONS: dict[str, dict[str, str]] = {
@@ -210,7 +217,7 @@ def test_folds_of_large_seeds(regression):
 )
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_bad_groups(options, groups, about):
-    model = GraphClassifier(**{**OPTIONS, **options})
+    model = of_retgk(GraphClassifier, **{**OPTIONS, **options})
     fails(lambda: model.fit(GRAPHS, CLASSES, groups=groups), about)
 
 
@@ -226,7 +233,7 @@ def test_bad_groups(options, groups, about):
     ],
 )
 def test_bad_weights(weights, about):
-    fails(lambda: GraphClassifier(**OPTIONS).fit(GRAPHS, CLASSES, weights), about)
+    fails(lambda: of_retgk(GraphClassifier, **OPTIONS).fit(GRAPHS, CLASSES, weights), about)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +266,8 @@ LABELS = np.stack([IS_ONE, PLAIN.node_counts > 9], axis=1).astype(int)
 PLAIN_SIZES = PLAIN.node_counts.astype(float)
 SMALL = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0}
 CLASSIFIER, REGRESSOR = (
-    GraphClassifier(**SMALL),
-    GraphRegressor(**SMALL),
+    of_retgk(GraphClassifier, **SMALL),
+    of_retgk(GraphRegressor, **SMALL),
 )
 SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(IS_ONE)]
 KINDS = ["batch", "dataset", "networkx", "smiles"]
@@ -403,22 +410,26 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize("weights", [np.ones(60), 1.0])
 @pytest.mark.parametrize(("make", "y"), MODELS)
-def test_ones_change_no_bit(make, y, weights, approximate):
-    model = make(**WEIGHED, cv=3, approximate=approximate)
+def test_ones_change_no_bit(make, y, weights, n_components):
+    model = make(**WEIGHED, cv=3, n_components=n_components)
     expected = answers(model.fit(GRAPHS, y))
     assert_same(answers(model.fit(GRAPHS, y, sample_weight=weights)), expected)
 
 
 @pytest.mark.parametrize(
-    ("approximate", "class_weight", "scoring"),
-    [(False, None, None), (False, "balanced", "f1_macro"), (True, "balanced", None)],
+    ("n_components", "class_weight", "scoring"),
+    [(None, None, None), (None, "balanced", "f1_macro"), (1024, "balanced", None)],
 )
-def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
-    model = GraphClassifier(
-        **WEIGHED, approximate=approximate, class_weight=class_weight, scoring=scoring
+def test_repeated_graphs_of_classes(n_components, class_weight, scoring):
+    model = of_retgk(
+        GraphClassifier,
+        **WEIGHED,
+        n_components=n_components,
+        class_weight=class_weight,
+        scoring=scoring,
     )
     weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, CLASSES, COUNTS)
     assert set(weighted.support_) <= set(np.flatnonzero(COUNTS))
@@ -430,10 +441,10 @@ def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
         assert_allclose(values, answers(again)[name], atol=2e-3)  # LIBSVM stops within 1e-3
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize("y", [SIZES, np.stack([SIZES, GRAPHS.edge_counts], axis=1)])
-def test_repeated_graphs_of_values(approximate, y):
-    model = GraphRegressor(**WEIGHED, approximate=approximate, tol=1e-10)
+def test_repeated_graphs_of_values(n_components, y):
+    model = of_retgk(GraphRegressor, **WEIGHED, n_components=n_components, tol=1e-10)
     weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, y, COUNTS)
     again = model.set_params(cv=three_folds(FOLD[REPEATED])).fit(GRAPHS[REPEATED], y[REPEATED])
     assert_allclose(again.predict(GRAPHS), weighted.predict(GRAPHS), rtol=1e-7)
@@ -442,7 +453,7 @@ def test_repeated_graphs_of_values(approximate, y):
 
 def test_weight_zero_is_not_there():
     kept = np.flatnonzero(COUNTS)
-    model = GraphClassifier(**WEIGHED, cv=3)
+    model = of_retgk(GraphClassifier, **WEIGHED, cv=3)
     weighted = clone(model).fit(GRAPHS, CLASSES, sample_weight=COUNTS > 0)
     model.fit(GRAPHS[kept], CLASSES[kept])
     assert_same(answers(weighted), answers(model))
@@ -450,9 +461,9 @@ def test_weight_zero_is_not_there():
 
 
 def test_equal_weights_are_a_factor_of_c():
-    options = {**WEIGHED, "cv": 3, "p": 1, "approximate": True}
-    double = GraphRegressor(**options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
-    expected = GraphRegressor(**options, C=2).fit(GRAPHS, SIZES)
+    options = {**WEIGHED, "cv": 3, "p": 1, "n_components": 1024}
+    double = of_retgk(GraphRegressor, **options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
+    expected = of_retgk(GraphRegressor, **options, C=2).fit(GRAPHS, SIZES)
     assert_allclose(double.predict(GRAPHS), expected.predict(GRAPHS), rtol=1e-9)
 
 
@@ -463,14 +474,16 @@ def test_the_ridge_of_many_graphs(monkeypatch):
     monkeypatch.setattr(
         LandmarkRidge, "__init__", lambda self, t, w: (seen.append(w), init(self, t, w))[1]
     )
-    model = GraphClassifier(**WEIGHED, cv=3, approximate=True, class_weight={0: 2, 1: 1, 2: 1})
+    model = of_retgk(
+        GraphClassifier, **WEIGHED, cv=3, n_components=1024, class_weight={0: 2, 1: 1, 2: 1}
+    )
     model.fit(GRAPHS, CLASSES, sample_weight=COUNTS + 1)
     assert model.solver_ == "ridge"
     assert_array_equal(seen[0], (COUNTS + 1) * np.where(CLASSES == 0, 2, 1))
 
 
 def test_scores_have_weights():
-    model = GraphClassifier(**WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
+    model = of_retgk(GraphClassifier, **WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
     is_right = model.predict(DATA.graphs) == DATA.targets
     weights = np.arange(90)
     assert model.score(DATA.graphs, DATA.targets, weights) == np.average(is_right, weights=weights)
@@ -495,15 +508,19 @@ def test_weighted_medians_are_those_of_repeated_graphs(n_alike):
 # Parameters that are changed after `fit` change nothing before the next `fit`
 
 FITTED = {
-    "kernel": RetGK(9, random_state=0),
-    "kernel, walks": RetGK(9, method="monte-carlo", n_walks=9, random_state=0),
-    "embedding": RetGKEmbedding(9, n_components=8, random_state=0),
-    "tensor": RetGKEmbedding(9, feature_map="tensor", n_components=5, random_state=0),
-    "refined": RetGK(9, depth=2, scale_attributes="standard", random_state=0),
-    "phases": RetGKEmbedding(9, feature_map="phases", depth=1, n_components=40, random_state=0),
-    "classifier": GraphClassifier(n_steps=9, cv=2, random_state=0),
-    "classifier, embedded": GraphClassifier(n_steps=9, cv=2, approximate=True, random_state=0),
-    "regressor": GraphRegressor(n_steps=9, cv=2, random_state=0),
+    "kernel": RetGK(walks=Walks(9), random_state=0),
+    "kernel, walks": RetGK(walks=Walks(9, method="monte-carlo", n_walks=9), random_state=0),
+    "embedding": RetGKEmbedding(walks=Walks(9), n_components=8, random_state=0),
+    "tensor": RetGKEmbedding(walks=Walks(9), feature_map="tensor", n_components=5, random_state=0),
+    "refined": RetGK(walks=Walks(9), depth=2, scale_attributes="standard", random_state=0),
+    "phases": RetGKEmbedding(
+        walks=Walks(9), feature_map="phases", depth=1, n_components=40, random_state=0
+    ),
+    "classifier": of_retgk(GraphClassifier, n_steps=9, cv=2, random_state=0),
+    "classifier, embedded": of_retgk(
+        GraphClassifier, n_steps=9, cv=2, n_components=1024, random_state=0
+    ),
+    "regressor": of_retgk(GraphRegressor, n_steps=9, cv=2, random_state=0),
 }
 OTHER_VALUES = {
     "n_steps": (500, 10, 7, 1),
@@ -528,7 +545,6 @@ OTHER_VALUES = {
     "batch_size": (1, 3),
     "n_jobs": (1, 2),
     "random_state": (7, None),
-    "approximate": (True, False),
     "C": (0.001,),
     "p": (0.5,),
     "scale": (99.0,),

@@ -85,7 +85,7 @@ def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
 @pytest.mark.parametrize("n_blocks", [0, 2])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"kernel": RetGK(method="monte-carlo", n_walks=9)}],
+    [{}, {"kernel": RetGK(walks=Walks(method="monte-carlo", n_walks=9))}],
     ids=["plain", "walks"],
 )
 def test_call_without_a_seed_can_be_continued(tmp_path, monkeypatch, options, n_blocks):

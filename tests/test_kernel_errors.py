@@ -49,7 +49,7 @@ from retgk.kernels.node import NodeKernel
 from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
 from retgk.walks.probabilities import Walks
 from tests.errors import fails
-from tests.example_graphs import KINDS, graphs_of_kind
+from tests.example_graphs import KINDS, graphs_of_kind, of_retgk
 
 
 def fit(**options):
@@ -131,7 +131,7 @@ def test_bad_candidates_are_found_before_the_work(parameters, about):
     candidates = {
         name: (good[name], bad) if name in good else bad for name, bad in parameters.items()
     }
-    model = GraphClassifier(**candidates, cv=2)
+    model = of_retgk(GraphClassifier, **candidates, cv=2)
     fails(lambda: model.fit(graphs_of_kind("both", 12), np.arange(12) % 2), about)
 
 
@@ -167,8 +167,8 @@ MODELS_OF_KERNELS = {
     "float64": partial(RetGK, tol=0),
     "embedding": RetGKEmbedding,
     "tensor": partial(RetGKEmbedding, feature_map="tensor", n_components=8),
-    "classifier": partial(GraphClassifier, cv=2),
-    "approximate": partial(GraphClassifier, cv=2, approximate=True),
+    "classifier": partial(of_retgk, GraphClassifier, cv=2),
+    "approximate": partial(of_retgk, GraphClassifier, cv=2, n_components=1024),
     "shortest paths": ShortestPath,
     "invariants": GraphInvariant,
     "matchings": SubgraphMatching,
@@ -429,10 +429,10 @@ UNLABELLED = [nx.gnp_random_graph(8 + i % 3, 0.3 + 0.2 * (i % 2), seed=i) for i 
 MOLECULES = ["C" * (1 + i % 4) + "O" * (i % 2) for i in range(12)]
 Y = np.arange(12) % 2
 MODELS = {
-    "classifier": GraphClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
-    "regressor": GraphRegressor(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
-    "embedding": RetGKEmbedding(n_steps=5, n_components=8, random_state=0),
-    "kernel": RetGK(n_steps=5, random_state=0),
+    "classifier": of_retgk(GraphClassifier, n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
+    "regressor": of_retgk(GraphRegressor, n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
+    "embedding": RetGKEmbedding(walks=Walks(n_steps=5), n_components=8, random_state=0),
+    "kernel": RetGK(walks=Walks(n_steps=5), random_state=0),
 }
 OF_LABELS = ("labels", "SMILES", "without_labels()", "--no-labels")
 PATH = ("'new.smi'", "read_graphs")
@@ -478,6 +478,6 @@ def test_one_graph_and_data_sets_are_taken(loaded: Any) -> None:
 
 
 def test_graphs_without_labels_for_a_model_of_molecules() -> None:
-    model = RetGK(n_steps=5).fit(MOLECULES)
+    model = RetGK(walks=Walks(n_steps=5)).fit(MOLECULES)
     fails(lambda: model.transform(UNLABELLED), ("networkx", "label="))
     assert "the fitted ones" not in fails(lambda: model.transform(["C(", "C"]))
