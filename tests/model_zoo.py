@@ -19,6 +19,7 @@ from retgk.kernels import (
     SubgraphMatching,
     WeisfeilerLehman,
 )
+from retgk.walks.probabilities import Walks
 from tests.example_graphs import complete, of_retgk, path, star
 
 N_FITTED = 40

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from retgk import GraphClassifier, GraphDataset, GraphRegressor, RetGK, as_batch, read_graphs
+from retgk import GraphClassifier, GraphDataset, GraphRegressor, RetGK, Walks, as_batch, read_graphs
 from retgk._runtime.names import name_advice, names_there, near_names
 from retgk.errors import InputWarning, warn_user
 from retgk.io import from_networkx, from_smiles

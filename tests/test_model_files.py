@@ -33,6 +33,7 @@ from retgk.kernels import (
     PolynomialGraphKernel,
     RetGKEmbedding,
 )
+from retgk.walks.probabilities import Walks
 from tests.errors import fails
 from tests.example_graphs import complete, of_retgk, star
 from tests.model_file_mutations import (
@@ -243,7 +244,7 @@ def labelled(graphs):
 
 
 def searched(_):
-    search = GridSearchCV(GraphClassifier(), {"n_steps": [5]})
+    search = GridSearchCV(GraphClassifier(), {"C": [5]})
     search.best_estimator_ = GraphClassifier()  # as fit sets it
     return search
 
