@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import retgk
 from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, return_probabilities
 from retgk.datasets import make_graph_classification
-from retgk.kernels import RetGKEmbedding
+from retgk.kernels import GraphKernel, Normalized, Product, RetGKEmbedding, Scaled, Sum
 from retgk.kernels.others import all_kernels
 from tests import naive
 
@@ -496,6 +496,39 @@ class RowsPredictor(Rows):
 
 class RowsKernel(RowsTransformer, RetGK):
     """`RetGK` of rows."""
+
+
+class Own(GraphKernel):
+    """A kernel of a user: sizes of graphs, and their edges."""
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def describe(self, graphs: GraphBatch) -> Any:
+        return np.stack([graphs.node_counts, graphs.edge_counts], axis=1) / 10
+
+    def products(self, x: Any, y: Any) -> Any:
+        return np.exp(-self.gamma * ((x[:, None] - y) ** 2).sum(axis=2))
+
+
+class RowsSum(RowsTransformer, Sum):
+    """`Sum` of rows."""
+
+
+class RowsProduct(RowsTransformer, Product):
+    """`Product` of rows."""
+
+
+class RowsScaled(RowsTransformer, Scaled):
+    """`Scaled` of rows."""
+
+
+class RowsNormalized(RowsTransformer, Normalized):
+    """`Normalized` of rows."""
+
+
+class RowsOwn(RowsTransformer, Own):
+    """A kernel of a user, of rows."""
 
 
 # Kernels of others, by name; they can be pickled because they are names of this module.

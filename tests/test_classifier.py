@@ -39,7 +39,7 @@ from retgk.io import to_networkx
 from retgk.kernels import ExponentialGraphKernel, Laplacian
 from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
-from retgk.learning.selection import NodeCandidate, Selection
+from retgk.learning.selection import Selection
 from retgk.walks.probabilities import Walks
 from tests.errors import assert_names, fails
 from tests.example_graphs import of_retgk, quick, three_classes
@@ -79,9 +79,9 @@ def test_same_as_kernel_and_svc(n_classes):
 def test_only_support_graphs_are_kept(data):
     model = quick(C=1000, p=2, scale=8).fit(data.graphs[:60], data.targets[:60])
     kept = {}
-    flatten(model.engine_, "", kept)
+    flatten(model.kernel_.engine_, "", kept)
     assert len(model.support_) < 60
-    assert model.engine_.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
+    assert model.kernel_.engine_.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
     totals = np.bincount(kept["_graphs.points.entry_graphs"], kept["_graphs.points.entry_weights"])
     assert_allclose(totals, np.ones(len(model.support_)))
     assert model.kernel_.inner_products_.shape == (len(model.support_),) * 2
@@ -98,8 +98,8 @@ def test_candidates_of_everything(data):
     assert results["rank_test_score"].min() == 1
     splits = np.stack([results[f"split{f}_test_score"] for f in range(3)])
     assert_allclose(splits.mean(axis=0), results["mean_test_score"])
-    assert results["param_structure_kernel"][0] == kernels[0]
-    assert model.kernel_.n_steps == model.best_params_["n_steps"]
+    assert results["param_structure"][0] == kernels[0]
+    assert model.kernel_.walks_.n_steps == model.best_params_["walks__n_steps"]
     assert model.kernel_.structure_ == model.best_params_["structure"]
 
 
@@ -109,7 +109,7 @@ def test_scores_are_those_of_cross_validation(data):
     folds = list(StratifiedKFold(3).split(y, y))
     options = {"C": 10, "p": 1, "scale": 1, "structure": Laplacian(2.0), "tol": 0}
     model = quick(cv=folds, **options).fit(graphs, y)
-    gamma = model.graph_kernel_.gamma
+    gamma = model.kernel_.graph_kernel_.gamma
     kernel = ExponentialGraphKernel(gamma=gamma)
     pipeline = make_pipeline(
         RetGK(walks=Walks(10), structure=Laplacian(2.0), graph_kernel=kernel, tol=0),
@@ -152,9 +152,9 @@ def choice_between(first, second, smallest_gain=0.0):
     products = SimpleNamespace(fit_kernels=lambda kernels: kernels)
     solver = SimpleNamespace(out_of_fold=lambda *_: [[[None] for _ in first]])
     folds, score = [(None, None)] * len(first), lambda _: next(scores)
-    selection = Selection(solver, [({}, ExponentialGraphKernel())], [1.0], folds, score, None)
+    selection = Selection(solver, [1.0], folds, score, None)
     for kernel in (0, 1):
-        selection.consider({}, kernel, products)
+        selection.consider({}, kernel, products, [({}, ExponentialGraphKernel())])
     return selection.clearly_best(smallest_gain).kernel
 
 
@@ -218,7 +218,7 @@ def test_few_graphs_of_a_class(data):
     model = quick(C=(7, 70)).fit(graphs[first], y[first])  # no fold at all
     assert model.n_splits_ == 0
     assert np.isnan(model.best_score_)
-    assert (model.best_params_["C"], model.best_params_["p"]) == (7, 1)
+    assert (model.best_params_["C"], model.best_params_["graph_kernel__p"]) == (7, 1)
     assert_array_equal(model.predict(graphs[first]), y[first])
 
 
@@ -248,7 +248,7 @@ def test_networkx_datasets_and_lists(data):
 
 def test_clone_pickle_and_repr(fitted, data):
     copy = clone(fitted)
-    assert copy.get_params() == fitted.get_params()
+    assert repr(copy.get_params()) == repr(fitted.get_params())
     assert not hasattr(copy, "dual_coef_")
     again = pickle.loads(pickle.dumps(fitted))
     expected = fitted.decision_function(data.graphs)
@@ -265,15 +265,17 @@ def test_clone_pickle_and_repr(fitted, data):
 
 def test_rule_for_auto(data, monkeypatch):
     graphs, y = data.graphs[:60], data.targets[:60]
-    assert not quick().fit(graphs, y).approximate_
+    model = GraphClassifier(cv=2, random_state=0)
+    assert not model.fit(graphs, y).approximate_
+    assert model.best_params_.keys() == {"C", *RetGK.usual_candidates}
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes)
-    assert not quick().fit(graphs, y).approximate_
-    assert quick(n_steps=(5, 10)).fit(graphs, y).approximate_
+    assert not model.fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes - 1)
-    assert quick().fit(graphs, y).approximate_
+    assert model.fit(graphs, y).approximate_
+    assert not quick().fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", 10**6)
     monkeypatch.setattr(predictor, "MAX_EXACT_GRAPHS", 59)
-    assert quick().fit(graphs, y).approximate_
+    assert model.fit(graphs, y).approximate_
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -285,7 +287,7 @@ def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
     model = quick(n_components=1024, n_landmarks=40, class_weight="balanced")
     model.fit(data.graphs[:90], data.targets[:90])
     assert model.solver_ == "ridge"
-    assert len(model.support_) == model.support_vectors_.shape[0] == 40
+    assert len(model.support_) == model.kernel_.n_graphs_ == 40
     assert model.dual_coef_.shape == (1 if n_classes == 2 else 3, 40)
     assert model.score(data.graphs[90:], data.targets[90:]) > 0.6
     assert model.predict_proba(data.graphs[:3]).shape == (3, n_classes)
@@ -333,9 +335,13 @@ def test_probabilities_are_calibrated():
 @pytest.mark.real_data
 def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
     data = load_tudataset("MUTAG", data_home=data_folder, download=False)
-    grid = {"n_steps": [10, 50], "p": [1, 2], "C": [1, 10, 100]}
+    grid = {
+        "kernel__walks__n_steps": [10, 50],
+        "kernel__graph_kernel__p": [1, 2],
+        "C": [1, 10, 100],
+    }
     search = GridSearchCV(
-        of_retgk(GraphClassifier, scale=1, cv=2, random_state=0),
+        GraphClassifier(RetGK(), candidates=None, cv=2, random_state=0),
         grid,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(data.graphs, data.targets)
@@ -379,8 +385,8 @@ def test_bad_targets(make, y, about):
     [
         ({"C": ()}, "C"),
         ({"C": (1, -1)}, ("C", "-1")),
-        ({"p": 3}, ("p", "3")),
-        ({"scale": 0}, ("scale", "0")),
+        ({"p": (1, 3)}, ("p", "3")),
+        ({"scale": (1, 0)}, ("scale", "0")),
         ({"cv": 1}, "cv=1"),
         ({"verbose": -1}, ("verbose", "-1")),
         ({"n_steps": (10, 4.0)}, ("n_steps", "4.0")),
@@ -446,7 +452,7 @@ def test_the_logger(caplog):
     assert any(re.match(r"chosen: \{'C': .*\}, score 0\.\d+", text) for text in infos)
     details = [text for level, text in lines if level == "DEBUG"]
     assert len(details) == 4
-    assert re.match(r"\{'C': 1.0, 'p': 1, .*'n_steps': 6.*\}: 0\.\d{4}", details[0])
+    assert re.match(r"\{'C': 1.0, .*'walks__n_steps': 6.*\}: 0\.\d{4}", details[0])
 
 
 def test_the_logger_is_silent_by_itself(capsys):
@@ -460,7 +466,7 @@ def test_the_logger_is_silent_by_itself(capsys):
 @pytest.mark.parametrize(("verbose", "n_details"), [(1, 0), (2, 2), (True, 0), (np.int64(2), 2)])
 def test_verbose(verbose, n_details, capsys):
     for model, y in ((GraphClassifier, DATA.targets), (GraphRegressor, DATA.graphs.node_counts)):
-        model(**OPTIONS, verbose=verbose).fit(DATA.graphs, y)
+        of_retgk(model, **OPTIONS, verbose=verbose).fit(DATA.graphs, y)
         lines = capsys.readouterr().out.splitlines()
         assert all(line.startswith("[retgk] ") for line in lines)
         assert sum("chosen: " in line for line in lines) == 1
@@ -475,7 +481,7 @@ MANY = {"n_steps": tuple(range(1, 14))}
     [
         ({}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components=1024")),
         ({"n_components": 1024}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components")),
-        (MANY, (1.0, 7500.0, 5.0, 0.0), ("2 hours", "n_steps")),
+        (MANY, (1.0, 7500.0, 5.0, 0.0), ("2 hours", "candidates")),
         ({}, (1.0, 5.0, 700.0, 0.0), "C=10"),
         ({}, (500.0, 5.0, 200.0, 0.0), 'method="monte-carlo"'),
         ({}, (1.0, 1.0, 1.0, 1e18), ("GiB", "n_components=1024")),
@@ -499,9 +505,9 @@ def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
 
 def of_sizes(n_graphs, **options):
     graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
-    nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
+    own = [RetGK(walks=Walks(n), n_components=200) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
-    return estimate(of_retgk(GraphClassifier, n_jobs=1, n_components=200), graphs, nodes, size)
+    return estimate(GraphClassifier(n_jobs=1), graphs, own, size)
 
 
 def test_more_work_takes_longer():
@@ -526,7 +532,7 @@ def test_estimates_beside_measured_times(name, is_embedded, seconds, data_folder
     graphs = load_tudataset(name, data_folder).graphs
     size = FitSize(is_embedded, len(graphs), 4, 4, 5, 1, False)
     model = GraphClassifier(n_jobs=1)
-    found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
+    found = estimate(model, graphs, [RetGK(n_components=1024)], size).seconds / 2
     assert seconds / 3 < found < 3 * seconds
 
 

@@ -57,7 +57,10 @@ from retgk.kernels import (
     Gaussian,
     Laplacian,
     PolynomialGraphKernel,
+    Precomputed,
     RetGKEmbedding,
+    ShortestPath,
+    WeisfeilerLehman,
 )
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
@@ -70,17 +73,23 @@ from retgk.walks.probabilities import Walks
 from tests.errors import fails
 from tests.example_graphs import (
     ROWS_KERNELS,
+    Own,
     RowsClassifier,
     RowsEmbedding,
     RowsKernel,
+    RowsNormalized,
+    RowsOwn,
+    RowsProduct,
     RowsRegressor,
+    RowsScaled,
+    RowsSum,
     graphs_of_kind,
     of_retgk,
     three_classes,
 )
 
 # A row with one number is a graph with one node, for which no bandwidth can be found.
-FIXED = {"structure": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
+FIXED = {"structure": Laplacian(1.0), "walks": Walks(4), "random_state": 0, "n_jobs": 1}
 # Means and deviations of attributes count graphs once, whatever their weights.
 QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": (0, 1), "scale_attributes": "raw"}
 QUICK_KERNEL = {"n_jobs": 1}
@@ -95,10 +104,18 @@ OWN = {  # what a kernel of others needs on graphs of one node, or to be quick
 ESTIMATORS = [
     RowsKernel(**FIXED),
     RowsEmbedding(**FIXED, n_components=20),
+    RowsSum(RetGK(**FIXED), WeisfeilerLehman(2)),
+    RowsProduct(RetGK(**FIXED), 0.5 * ShortestPath(attributes=Laplacian(1.0))),
+    RowsScaled(RetGK(**FIXED), 2.0),
+    RowsNormalized(RetGK(**FIXED)),
+    RowsOwn(),
+    Precomputed(),
     *(kind(**{**QUICK_KERNEL, **OWN.get(name, {})}) for name, kind in ROWS_KERNELS.items()),
     of_retgk(RowsClassifier, **FIXED, **QUICK),
     of_retgk(RowsClassifier, **FIXED, **QUICK, n_components=400),
     of_retgk(RowsRegressor, **FIXED, **QUICK),
+    RowsClassifier(RetGK(**FIXED) + WeisfeilerLehman(2), C=100, cv=3, random_state=0),
+    RowsRegressor(RetGK(**FIXED) * Own(), C=100, cv=3, random_state=0),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
     of_retgk(
         RowsRegressor,
@@ -135,6 +152,11 @@ def test_scikit_learn(estimator, check):
         GraphClassifier(),
         GraphRegressor(),
         *(kind() for kind in all_kernels()),
+        RetGK() + WeisfeilerLehman(),
+        RetGK() * ShortestPath(),
+        2 * RetGK(),
+        RetGK().normalized(),
+        Own(),
     ],
     ids=str,
 )
@@ -187,7 +209,7 @@ def test_no_group_is_on_both_sides(cv, kind):
 )
 def test_fit_hands_groups_on(cv, groups, n_splits):
     for make, y in ((GraphClassifier, CLASSES), (GraphRegressor, GRAPHS.node_counts)):
-        model = make(**{**OPTIONS, "cv": cv, "random_state": 2**33})
+        model = of_retgk(make, **{**OPTIONS, "cv": cv, "random_state": 2**33})
         assert model.fit(GRAPHS, y, groups=groups).n_splits_ == n_splits
 
 
@@ -242,12 +264,14 @@ def test_bad_weights(weights, about):
 def test_metadata_routing(make, y):
     given = {"sample_weight": WEIGHTS, "groups": GROUPS}
     with sklearn.config_context(enable_metadata_routing=True):
-        model = make(**OPTIONS).set_fit_request(sample_weight=True, groups=True)
+        model = of_retgk(make, **OPTIONS).set_fit_request(sample_weight=True, groups=True)
         model.set_score_request(sample_weight=True)
         SEEN.clear()
         cross_validate(model, GRAPHS, y, params=given, cv=GroupKFold(3), error_score="raise")
         assert [(len(w), len(g)) for w, g in SEEN] == [(40, 40)] * 3
-        search = GridSearchCV(model, {"p": [1, 2]}, cv=GroupKFold(3), error_score="raise")
+        search = GridSearchCV(
+            model, {"kernel__graph_kernel__scale": [1, 8]}, cv=GroupKFold(3), error_score="raise"
+        )
         search.fit(GRAPHS, y, **given)
         np.testing.assert_array_equal(SEEN[-1][0], WEIGHTS)
         same = FunctionTransformer(lambda graphs: graphs)
@@ -343,7 +367,7 @@ def test_functions(kind):
     graphs, y = graphs_of(kind), IS_ONE
     assert permutation_test_score(CLASSIFIER, graphs, y, cv=2, n_permutations=2)[1].shape == (2,)
     assert learning_curve(CLASSIFIER, graphs, y, cv=2, train_sizes=[0.5, 1.0])[1].shape == (2, 2)
-    curve = validation_curve(CLASSIFIER, graphs, y, param_name="p", param_range=[1, 2], cv=2)
+    curve = validation_curve(CLASSIFIER, graphs, y, param_name="C", param_range=[1, 2], cv=2)
     assert curve[0].shape == (2, 2)
     found = cross_val_predict(CLASSIFIER, graphs, y, cv=2, method="predict_proba")
     assert found.shape == (36, 2)
@@ -414,7 +438,7 @@ MODELS = [
 @pytest.mark.parametrize("weights", [np.ones(60), 1.0])
 @pytest.mark.parametrize(("make", "y"), MODELS)
 def test_ones_change_no_bit(make, y, weights, n_components):
-    model = make(**WEIGHED, cv=3, n_components=n_components)
+    model = of_retgk(make, **WEIGHED, cv=3, n_components=n_components)
     expected = answers(model.fit(GRAPHS, y))
     assert_same(answers(model.fit(GRAPHS, y, sample_weight=weights)), expected)
 
@@ -523,14 +547,12 @@ FITTED = {
     "regressor": of_retgk(GraphRegressor, n_steps=9, cv=2, random_state=0),
 }
 OTHER_VALUES = {
-    "n_steps": (500, 10, 7, 1),
+    "walks": (Walks(500), Walks(7), Walks(9, method="eigh"), Walks(9, self_loop=3.0)),
+    "kernel": ("auto", WeisfeilerLehman()),
+    "candidates": (None, "auto"),
     "structure": (Gaussian(3.0),),
     "attributes": (Laplacian(9.0),),
     "graph_kernel": (PolynomialGraphKernel(), ExponentialGraphKernel(gamma=7.0)),
-    "method": ("eigh", "monte-carlo"),
-    "n_walks": (50,),
-    "nodes": (2, 0.5),
-    "self_loop": (3.0,),
     "impute_attributes": ("mean", "median"),
     "tol": (0.0, 0.5),
     "feature_map": ("tensor", "joint", "phases"),
@@ -546,8 +568,6 @@ OTHER_VALUES = {
     "n_jobs": (1, 2),
     "random_state": (7, None),
     "C": (0.001,),
-    "p": (0.5,),
-    "scale": (99.0,),
     "cv": (9,),
     "class_weight": ("balanced",),
     "scoring": ("roc_auc", "no such scorer"),
