@@ -319,8 +319,9 @@ def three_classes():
 
 
 def of_retgk(make, **options):
-    """Predictor with RetGK; lists and tuples are candidates, and parameters of parts need no path."""
-    kernel, own, candidates = RetGK(), {}, dict(RetGK.usual_candidates)
+    """Predictor with RetGK; lists and tuples are candidates, and fields of parts need no path."""
+    kernel, own = RetGK(n_components=options.pop("n_components", None)), {}
+    candidates = dict(kernel.usual_candidates)
     known = kernel.get_params().keys() - {"n_jobs", "random_state", "level_weights"}
     for name, value in options.items():
         path = _PLACES.get(name, name)
@@ -328,7 +329,7 @@ def of_retgk(make, **options):
             own[name] = value
             continue
         candidates.pop(path, None)
-        if isinstance(value, list | tuple) and name != "n_components":
+        if isinstance(value, list | tuple):
             candidates[path] = value
         else:
             kernel.set_params(**{path: value})

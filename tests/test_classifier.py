@@ -36,13 +36,20 @@ from retgk.errors import InputWarning
 from retgk.estimators import classifier, predictor
 from retgk.estimators.predictor import Estimate, FitSize, estimate
 from retgk.io import to_networkx
-from retgk.kernels import ExponentialGraphKernel, Laplacian
+from retgk.kernels import (
+    ExponentialGraphKernel,
+    Laplacian,
+    Precomputed,
+    ShortestPath,
+    WeisfeilerLehman,
+    mean_of,
+)
 from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
 from retgk.learning.selection import Selection
 from retgk.walks.probabilities import Walks
 from tests.errors import assert_names, fails
-from tests.example_graphs import of_retgk, quick, three_classes
+from tests.example_graphs import Own, of_retgk, quick, three_classes
 
 DATA = three_classes()
 
@@ -267,7 +274,7 @@ def test_rule_for_auto(data, monkeypatch):
     graphs, y = data.graphs[:60], data.targets[:60]
     model = GraphClassifier(cv=2, random_state=0)
     assert not model.fit(graphs, y).approximate_
-    assert model.best_params_.keys() == {"C", *RetGK.usual_candidates}
+    assert model.best_params_.keys() == {"C", *RetGK().usual_candidates}
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes)
     assert not model.fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes - 1)
@@ -634,3 +641,104 @@ def test_values_are_as_alone(n_components):
     for column in range(2):
         alone = of_retgk(GraphRegressor, **options).fit(GRAPHS, y[:, column])
         assert_allclose(together.predict(TEST)[:, column], alone.predict(TEST), rtol=1e-7)
+
+
+# Any kernel: sums, products, kernels of users, and values that were computed before
+
+RETGK = RetGK(walks=Walks(6), structure=Laplacian(2.0), tol=0)
+KERNELS = {
+    "sum": RETGK + WeisfeilerLehman(2),
+    "product": RETGK * WeisfeilerLehman(2),
+    "own": Own(2.0),
+    "mean": mean_of([RETGK, Own(), 2 * ShortestPath()]).normalized(),
+}
+CLASSES = DATA.targets[:60]
+PLAIN = {"cv": 3, "C": 10, "random_state": 0}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_machines_of_all_kernels_are_those_of_their_matrix(name, tmp_path):
+    kernel = KERNELS[name]
+    model = GraphClassifier(kernel, candidates=None, **PLAIN).fit(GRAPHS, CLASSES)
+    own = clone(kernel).set_params(**{"k1__random_state": 0} if name in ("sum", "product") else {})
+    machine = SVC(C=10, kernel="precomputed", break_ties=True, class_weight=None)
+    machine.fit(own.fit_transform(GRAPHS), CLASSES)
+    assert_array_equal(model.support_, machine.support_)
+    expected = machine.decision_function(own.transform(TEST))
+    assert_allclose(model.decision_function(TEST), expected, atol=1e-6)
+    assert model.best_params_ == {"C": 10.0}
+    for again in (pickle.loads(pickle.dumps(model)), saved(model, tmp_path)):
+        assert_array_equal(again.predict_proba(TEST), model.predict_proba(TEST))
+    assert repr(clone(model)) == repr(model)
+    assert cross_val_score(model, DATA.graphs, DATA.targets, cv=3).min() > 0.4
+
+
+def saved(model, folder):
+    save_model(model, folder / "model.retgk")
+    return load_model(folder / "model.retgk", trust=[Own.__module__])
+
+
+@pytest.mark.parametrize("name", ["sum", "product"])
+def test_parts_are_chosen_as_if_they_were_alone(name):
+    kernel = clone(KERNELS[name]).set_params(k2=WeisfeilerLehman())
+    options = PLAIN | {"C": (1, 100)}
+    model = GraphClassifier(kernel, **options).fit(GRAPHS, CLASSES)
+    for part in ("k1", "k2"):
+        alone = GraphClassifier(getattr(kernel, part), **options).fit(GRAPHS, CLASSES)
+        chosen = {f"{part}__{key}": own for key, own in alone.best_params_.items() if key != "C"}
+        assert chosen.items() <= model.best_params_.items()
+        assert chosen
+    assert len(model.cv_results_["params"]) == 2
+    assert model.kernel_.k2.n_iter == model.best_params_["k2__n_iter"]
+
+
+def test_candidates_of_parts():
+    kernel, values = KERNELS["sum"], (0.01, 2.0)
+    chosen = {"k1__structure__gamma": values, "k2__n_iter": (1, 2)}
+    model = GraphClassifier(kernel, candidates=chosen, **PLAIN).fit(GRAPHS, CLASSES)
+    assert len(model.cv_results_["params"]) == 4
+    best = model.cv_results_["mean_test_score"].max()
+    assert model.best_score_ == best
+    assert model.kernel_.k1.structure.gamma == model.best_params_["k1__structure__gamma"]
+    assert kernel.k1.structure == Laplacian(2.0)  # that of the user is as it was
+    grid = {"kernel__k1__structure__gamma": values, "kernel__k2__n_iter": [1, 2]}
+    search = GridSearchCV(GraphClassifier(kernel, candidates=None, **PLAIN), grid, cv=3)
+    search.fit(GRAPHS, CLASSES)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_estimator_.kernel_.k2.n_iter == search.best_params_["kernel__k2__n_iter"]
+
+
+@pytest.mark.parametrize("make", [GraphClassifier, GraphRegressor])
+@pytest.mark.parametrize(
+    ("kernel", "candidates", "about"),
+    [
+        (KERNELS["sum"], {"k1__dept": (0, 1)}, ("k1__dept", "k1__depth")),
+        (KERNELS["sum"], {"k1__structure__gamma": (1.0, -1.0)}, ("gamma", "-1.0")),
+        (KERNELS["sum"], {"k2__n_iter": (1, -1)}, ("n_iter", "-1")),
+        (RETGK, {"depth": ()}, "depth"),
+        (RETGK, ["depth"], ("candidates", "depth")),
+        ("RetGK", "auto", ("kernel", "'RetGK'")),
+        (RetGK, "auto", "kernel"),
+    ],
+)
+def test_bad_kernels_and_candidates(make, kernel, candidates, about, monkeypatch):
+    monkeypatch.setattr(Walks, "probabilities", lambda *_, **__: pytest.fail("works"))
+    model = make(kernel, candidates=candidates, **PLAIN)
+    fails(lambda: model.fit(GRAPHS, CLASSES), about)
+
+
+def test_precomputed_values_are_as_good_as_the_kernel(tmp_path):
+    matrix = RetGK(walks=Walks(6), tol=0, random_state=0).fit_transform(DATA.graphs)
+    model = GraphClassifier(Precomputed(), **PLAIN).fit(matrix[:60, :60], CLASSES)
+    machine = SVC(C=10, kernel="precomputed", break_ties=True).fit(matrix[:60, :60], CLASSES)
+    assert_array_equal(model.support_, machine.support_)
+    expected = machine.decision_function(matrix[60:, :60])
+    for own in (model, saved(model, tmp_path), pickle.loads(pickle.dumps(model))):
+        assert_allclose(own.decision_function(matrix[60:, :60]), expected, atol=1e-6)
+    found = cross_val_score(model, matrix, DATA.targets, cv=StratifiedKFold(3))
+    machine = SVC(C=10, kernel="precomputed", break_ties=True)
+    assert_allclose(found, cross_val_score(machine, matrix, DATA.targets, cv=StratifiedKFold(3)))
+    fails(lambda: model.predict(matrix[60:]), ("90", "60"))
+    fails(lambda: model.fit(matrix[:60], CLASSES), "(60, 90)")
+    fails(lambda: model.explain(matrix[60:, :60]), "Precomputed")
+    fails(lambda: (Precomputed() + RETGK).fit(GRAPHS), "Precomputed")

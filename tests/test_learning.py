@@ -224,7 +224,7 @@ def test_regressors(scoring):
     ],
 )
 def test_errors_come_before_any_work(scoring, about, monkeypatch):
-    monkeypatch.setattr("retgk.estimators.predictor._candidates", lambda *_: pytest.fail("works"))
+    monkeypatch.setattr("retgk.estimators.predictor.Fitting.fit", lambda *_: pytest.fail("works"))
     fails(lambda: fitted(scoring), about)
     fails(lambda: fitted("neg_log_loss", cv=FOLDS[:1]), ("probabilities", "folds"))
 

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number
+from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number, check_model_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -203,6 +203,10 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
             raise InvalidInputError("there are no graphs to fit; give at least one")
         self.fit_batch(batch)
         return self
+
+    def check(self) -> None:
+        """Raise unless the parameters are valid, as far as can be said without graphs."""
+        check_model_parameters(self)
 
     def taken(self, X: Any) -> Any:
         """Graphs as they come, in the form in which this kernel is fitted on them."""
@@ -417,7 +421,17 @@ class Combination(GraphKernel):
         """Kernels that it is made of, as they were given."""
         return [getattr(self, name) for name in self.part_names]
 
+    def check(self) -> None:
+        super().check()
+        for name, part in zip(self.part_names, self.given_parts, strict=True):
+            if not isinstance(part, GraphKernel):
+                raise InvalidInputError(
+                    f"{name} must be a kernel such as RetGK(), got {part!r:.80}"
+                )
+            part.check()
+
     def fit_batch(self, batch: GraphBatch) -> None:
+        self.check()
         parts = [clone(part) for part in self.given_parts]
         for part in parts:
             part.fit(batch)
