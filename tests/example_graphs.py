@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import retgk
 from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, return_probabilities
 from retgk.datasets import make_graph_classification
-from retgk.kernels import RetGKEmbedding
+from retgk.kernels import GraphKernel, Normalized, Product, RetGKEmbedding, Scaled, Sum
 from retgk.kernels.others import all_kernels
 from tests import naive
 
@@ -318,8 +318,34 @@ def three_classes():
     )
 
 
+def of_retgk(make, **options):
+    """Predictor with RetGK; lists and tuples are candidates, and fields of parts need no path."""
+    kernel, own = RetGK(n_components=options.pop("n_components", None)), {}
+    candidates = dict(kernel.usual_candidates)
+    known = kernel.get_params().keys() - {"n_jobs", "random_state", "level_weights"}
+    for name, value in options.items():
+        path = _PLACES.get(name, name)
+        if path not in known:
+            own[name] = value
+            continue
+        candidates.pop(path, None)
+        if isinstance(value, list | tuple):
+            candidates[path] = value
+        else:
+            kernel.set_params(**{path: value})
+    return make(kernel, candidates=candidates, **own)
+
+
+_PLACES = {
+    **{name: f"walks__{name}" for name in ("n_steps", "method", "n_walks", "self_loop")},
+    **{name: f"graph_kernel__{name}" for name in ("p", "scale")},
+}
+
+
 def quick(**options):
-    return GraphClassifier(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
+    return of_retgk(
+        GraphClassifier, **({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options)
+    )
 
 
 # Graphs whose edges have labels drawn at random, the same in both directions
@@ -471,6 +497,39 @@ class RowsPredictor(Rows):
 
 class RowsKernel(RowsTransformer, RetGK):
     """`RetGK` of rows."""
+
+
+class Own(GraphKernel):
+    """A kernel of a user: sizes of graphs, and their edges."""
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        self.gamma = gamma
+
+    def describe(self, graphs: GraphBatch) -> Any:
+        return np.stack([graphs.node_counts, graphs.edge_counts], axis=1) / 10
+
+    def products(self, x: Any, y: Any) -> Any:
+        return np.exp(-self.gamma * ((x[:, None] - y) ** 2).sum(axis=2))
+
+
+class RowsSum(RowsTransformer, Sum):
+    """`Sum` of rows."""
+
+
+class RowsProduct(RowsTransformer, Product):
+    """`Product` of rows."""
+
+
+class RowsScaled(RowsTransformer, Scaled):
+    """`Scaled` of rows."""
+
+
+class RowsNormalized(RowsTransformer, Normalized):
+    """`Normalized` of rows."""
+
+
+class RowsOwn(RowsTransformer, Own):
+    """A kernel of a user, of rows."""
 
 
 # Kernels of others, by name; they can be pickled because they are names of this module.

@@ -19,7 +19,8 @@ from retgk.kernels import (
     SubgraphMatching,
     WeisfeilerLehman,
 )
-from tests.example_graphs import complete, path, star
+from retgk.walks.probabilities import Walks
+from tests.example_graphs import complete, of_retgk, path, star
 
 N_FITTED = 40
 
@@ -36,25 +37,27 @@ def decorated_graphs():
 
 OPTIONS = {"n_steps": 8, "cv": 3, "C": (1, 10), "p": 1, "random_state": 0}
 BLOCKS = {"first": ([0], Laplacian()), "rest": (slice(1, 3), Gaussian("dimension"))}
-APPROXIMATE = {**OPTIONS, "approximate": True, "n_components": 20}
+APPROXIMATE = {**OPTIONS, "n_components": 20}
 MAKERS = {
-    "kernel": lambda train, _: RetGK(8, random_state=0, attributes=BLOCKS).fit(train),
-    "plain kernel": lambda train, _: RetGK(8, random_state=0).fit(
+    "kernel": lambda train, _: RetGK(walks=Walks(8), random_state=0, attributes=BLOCKS).fit(train),
+    "plain kernel": lambda train, _: RetGK(walks=Walks(8), random_state=0).fit(
         train.without_labels().without_attributes()
     ),
-    "embedding": lambda train, _: RetGKEmbedding(8, n_components=20, random_state=0).fit(train),
-    "tensor": lambda train, _: RetGKEmbedding(
-        8, feature_map="tensor", n_components=(4, 5), dtype=np.float32, random_state=0
+    "embedding": lambda train, _: RetGKEmbedding(
+        walks=Walks(8), n_components=20, random_state=0
     ).fit(train),
-    "classifier": lambda train, y: GraphClassifier(**OPTIONS).fit(
+    "tensor": lambda train, _: RetGKEmbedding(
+        walks=Walks(8), feature_map="tensor", n_components=(4, 5), dtype=np.float32, random_state=0
+    ).fit(train),
+    "classifier": lambda train, y: of_retgk(GraphClassifier, **OPTIONS).fit(
         train, np.array(["ring", "tree", "other"])[y]
     ),
-    "two classes": lambda train, y: GraphClassifier(**OPTIONS).fit(train, y == 1),
-    "approximate classifier": lambda train, y: GraphClassifier(
-        **APPROXIMATE, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
+    "two classes": lambda train, y: of_retgk(GraphClassifier, **OPTIONS).fit(train, y == 1),
+    "approximate classifier": lambda train, y: of_retgk(
+        GraphClassifier, **APPROXIMATE, class_weight={0: 1.0, 1: 2.0, 2: 1.0}
     ).fit(train, y),
-    "regressor": lambda train, _: GraphRegressor(**OPTIONS).fit(train, train.node_counts),
-    "several labels": lambda train, y: GraphClassifier(**OPTIONS, scoring="roc_auc").fit(
+    "regressor": lambda train, _: of_retgk(GraphRegressor, **OPTIONS).fit(train, train.node_counts),
+    "several labels": lambda train, y: of_retgk(GraphClassifier, **OPTIONS, scoring="roc_auc").fit(
         train, np.stack([y == 0, y == 1, train.node_counts > np.median(train.node_counts)], axis=1)
     ),
     "subtrees": lambda train, _: WeisfeilerLehman(2).fit(train),
@@ -74,7 +77,7 @@ MAKERS = {
     "deep paths": lambda train, _: DeepGraph(
         "shortest-path", similarity="vectors", n_components=5, random_state=0
     ).fit(train),
-    "approximate regressor": lambda train, _: GraphRegressor(**APPROXIMATE).fit(
+    "approximate regressor": lambda train, _: of_retgk(GraphRegressor, **APPROXIMATE).fit(
         train, np.stack([train.node_counts, train.edge_counts], axis=1)
     ),
 }
@@ -110,7 +113,7 @@ def tiny_graphs():
 
 def tiny_model():
     """A classifier of three classes that takes a moment to fit."""
-    model = GraphClassifier(n_steps=4, C=10, p=1, scale=1, cv=2, random_state=0)
+    model = of_retgk(GraphClassifier, n_steps=4, C=10, p=1, scale=1, cv=2, random_state=0)
     return model.fit(tiny_graphs(), ["complete", "star", "path"] * 4)
 
 
@@ -132,10 +135,10 @@ EXPLAINED = {"n_steps": 8, "cv": 3, "random_state": 0, "C": 10.0}
 
 
 @cache
-def fitted(task, approximate, depth=2, p=1.0, **options):
+def fitted(task, n_components=None, depth=2, p=1.0, **options):
     kind = GraphRegressor if task in ("values", "outputs") else GraphClassifier
-    model = kind(approximate=approximate, depth=depth, p=p, scale=1, **EXPLAINED, **options)
-    return model.fit(TRAIN, TASKS[task][:70])
+    own = {"n_components": n_components, "depth": depth, "p": p, "scale": 1}
+    return of_retgk(kind, **own, **EXPLAINED, **options).fit(TRAIN, TASKS[task][:70])
 
 
 def sums(explanation):

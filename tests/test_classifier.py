@@ -36,13 +36,20 @@ from retgk.errors import InputWarning
 from retgk.estimators import classifier, predictor
 from retgk.estimators.predictor import Estimate, FitSize, estimate
 from retgk.io import to_networkx
-from retgk.kernels import ExponentialGraphKernel, Laplacian
+from retgk.kernels import (
+    ExponentialGraphKernel,
+    Laplacian,
+    Precomputed,
+    ShortestPath,
+    WeisfeilerLehman,
+    mean_of,
+)
 from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
-from retgk.learning.selection import NodeCandidate, Selection
+from retgk.learning.selection import Selection
 from retgk.walks.probabilities import Walks
 from tests.errors import assert_names, fails
-from tests.example_graphs import quick, three_classes
+from tests.example_graphs import Own, of_retgk, quick, three_classes
 
 DATA = three_classes()
 
@@ -64,7 +71,9 @@ def test_same_as_kernel_and_svc(n_classes):
     )
     train, test = data.graphs[:60], data.graphs[60:]
     model = quick(C=10, p=2, scale=1, tol=0).fit(train, data.targets[:60])
-    kernel = RetGK(n_steps=10, graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0)
+    kernel = RetGK(
+        walks=Walks(n_steps=10), graph_kernel=ExponentialGraphKernel(p=2), tol=0, random_state=0
+    )
     machine = SVC(C=10, kernel="precomputed", break_ties=True)
     machine.fit(kernel.fit_transform(train), data.targets[:60])
     rows = kernel.transform(test)
@@ -77,9 +86,9 @@ def test_same_as_kernel_and_svc(n_classes):
 def test_only_support_graphs_are_kept(data):
     model = quick(C=1000, p=2, scale=8).fit(data.graphs[:60], data.targets[:60])
     kept = {}
-    flatten(model.engine_, "", kept)
+    flatten(model.kernel_.engine_, "", kept)
     assert len(model.support_) < 60
-    assert model.engine_.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
+    assert model.kernel_.engine_.n_graphs == len(model.support_) == model.dual_coef_.shape[1]
     totals = np.bincount(kept["_graphs.points.entry_graphs"], kept["_graphs.points.entry_weights"])
     assert_allclose(totals, np.ones(len(model.support_)))
     assert model.kernel_.inner_products_.shape == (len(model.support_),) * 2
@@ -96,8 +105,8 @@ def test_candidates_of_everything(data):
     assert results["rank_test_score"].min() == 1
     splits = np.stack([results[f"split{f}_test_score"] for f in range(3)])
     assert_allclose(splits.mean(axis=0), results["mean_test_score"])
-    assert results["param_structure_kernel"][0] == kernels[0]
-    assert model.kernel_.n_steps == model.best_params_["n_steps"]
+    assert results["param_structure"][0] == kernels[0]
+    assert model.kernel_.walks_.n_steps == model.best_params_["walks__n_steps"]
     assert model.kernel_.structure_ == model.best_params_["structure"]
 
 
@@ -107,10 +116,10 @@ def test_scores_are_those_of_cross_validation(data):
     folds = list(StratifiedKFold(3).split(y, y))
     options = {"C": 10, "p": 1, "scale": 1, "structure": Laplacian(2.0), "tol": 0}
     model = quick(cv=folds, **options).fit(graphs, y)
-    gamma = model.graph_kernel_.gamma
+    gamma = model.kernel_.graph_kernel_.gamma
     kernel = ExponentialGraphKernel(gamma=gamma)
     pipeline = make_pipeline(
-        RetGK(10, structure=Laplacian(2.0), graph_kernel=kernel, tol=0),
+        RetGK(walks=Walks(10), structure=Laplacian(2.0), graph_kernel=kernel, tol=0),
         SVC(C=10, kernel="precomputed", break_ties=True),
     )
     expected = cross_val_score(pipeline, graphs, y, cv=folds)
@@ -118,8 +127,8 @@ def test_scores_are_those_of_cross_validation(data):
     assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_steps_share_return_probabilities(data, approximate, monkeypatch):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_steps_share_return_probabilities(data, n_components, monkeypatch):
     calls, compute = [], Walks.probabilities
 
     def counted(walks, batch, **options):
@@ -127,7 +136,7 @@ def test_steps_share_return_probabilities(data, approximate, monkeypatch):
         return compute(walks, batch, **options)
 
     monkeypatch.setattr(Walks, "probabilities", counted)
-    options = {"C": 1, "p": 1, "scale": 1, "approximate": approximate}
+    options = {"C": 1, "p": 1, "scale": 1, "n_components": n_components}
     model = quick(n_steps=(3, 12, 6), **options).fit(data.graphs[:60], data.targets[:60])
     assert calls == [(12, 60, None)]
     alone = quick(n_steps=6, **options).fit(data.graphs[:60], data.targets[:60])
@@ -150,9 +159,9 @@ def choice_between(first, second, smallest_gain=0.0):
     products = SimpleNamespace(fit_kernels=lambda kernels: kernels)
     solver = SimpleNamespace(out_of_fold=lambda *_: [[[None] for _ in first]])
     folds, score = [(None, None)] * len(first), lambda _: next(scores)
-    selection = Selection(solver, [({}, ExponentialGraphKernel())], [1.0], folds, score, None)
+    selection = Selection(solver, [1.0], folds, score, None)
     for kernel in (0, 1):
-        selection.consider({}, kernel, products)
+        selection.consider({}, kernel, products, [({}, ExponentialGraphKernel())])
     return selection.clearly_best(smallest_gain).kernel
 
 
@@ -216,7 +225,7 @@ def test_few_graphs_of_a_class(data):
     model = quick(C=(7, 70)).fit(graphs[first], y[first])  # no fold at all
     assert model.n_splits_ == 0
     assert np.isnan(model.best_score_)
-    assert (model.best_params_["C"], model.best_params_["p"]) == (7, 1)
+    assert (model.best_params_["C"], model.best_params_["graph_kernel__p"]) == (7, 1)
     assert_array_equal(model.predict(graphs[first]), y[first])
 
 
@@ -246,7 +255,7 @@ def test_networkx_datasets_and_lists(data):
 
 def test_clone_pickle_and_repr(fitted, data):
     copy = clone(fitted)
-    assert copy.get_params() == fitted.get_params()
+    assert repr(copy.get_params()) == repr(fitted.get_params())
     assert not hasattr(copy, "dual_coef_")
     again = pickle.loads(pickle.dumps(fitted))
     expected = fitted.decision_function(data.graphs)
@@ -263,16 +272,17 @@ def test_clone_pickle_and_repr(fitted, data):
 
 def test_rule_for_auto(data, monkeypatch):
     graphs, y = data.graphs[:60], data.targets[:60]
-    assert not quick().fit(graphs, y).approximate_
+    model = GraphClassifier(cv=2, random_state=0)
+    assert not model.fit(graphs, y).approximate_
+    assert model.best_params_.keys() == {"C", *RetGK().usual_candidates}
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes)
-    assert not quick().fit(graphs, y).approximate_
-    assert quick(n_steps=(5, 10)).fit(graphs, y).approximate_
+    assert not model.fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes - 1)
-    assert quick().fit(graphs, y).approximate_
-    assert not quick(approximate=False).fit(graphs, y).approximate_
+    assert model.fit(graphs, y).approximate_
+    assert not quick().fit(graphs, y).approximate_
     monkeypatch.setattr(predictor, "MAX_EXACT_NODES", 10**6)
     monkeypatch.setattr(predictor, "MAX_EXACT_GRAPHS", 59)
-    assert quick().fit(graphs, y).approximate_
+    assert model.fit(graphs, y).approximate_
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -281,10 +291,10 @@ def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
         n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), random_state=0
     )
     monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 50)
-    model = quick(approximate=True, n_landmarks=40, class_weight="balanced")
+    model = quick(n_components=1024, n_landmarks=40, class_weight="balanced")
     model.fit(data.graphs[:90], data.targets[:90])
     assert model.solver_ == "ridge"
-    assert len(model.support_) == model.support_vectors_.shape[0] == 40
+    assert len(model.support_) == model.kernel_.n_graphs_ == 40
     assert model.dual_coef_.shape == (1 if n_classes == 2 else 3, 40)
     assert model.score(data.graphs[90:], data.targets[90:]) > 0.6
     assert model.predict_proba(data.graphs[:3]).shape == (3, n_classes)
@@ -332,15 +342,19 @@ def test_probabilities_are_calibrated():
 @pytest.mark.real_data
 def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
     data = load_tudataset("MUTAG", data_home=data_folder, download=False)
-    grid = {"n_steps": [10, 50], "p": [1, 2], "C": [1, 10, 100]}
+    grid = {
+        "kernel__walks__n_steps": [10, 50],
+        "kernel__graph_kernel__p": [1, 2],
+        "C": [1, 10, 100],
+    }
     search = GridSearchCV(
-        GraphClassifier(scale=1, cv=2, random_state=0),
+        GraphClassifier(RetGK(), candidates=None, cv=2, random_state=0),
         grid,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
     ).fit(data.graphs, data.targets)
     assert len(search.cv_results_["params"]) == 12
     assert search.best_score_ > 0.85
-    own = GraphClassifier(n_steps=(10, 50), C=(1, 10, 100), random_state=0)
+    own = of_retgk(GraphClassifier, n_steps=(10, 50), C=(1, 10, 100), random_state=0)
     assert own.fit(data.graphs, data.targets).best_score_ > 0.86
 
 
@@ -372,26 +386,26 @@ def test_bad_targets(make, y, about):
     fails(lambda: make().fit(DATA.graphs[:60], y), about, ValueError)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize(
     ("options", "about"),
     [
         ({"C": ()}, "C"),
         ({"C": (1, -1)}, ("C", "-1")),
-        ({"p": 3}, ("p", "3")),
-        ({"scale": 0}, ("scale", "0")),
+        ({"p": (1, 3)}, ("p", "3")),
+        ({"scale": (1, 0)}, ("scale", "0")),
         ({"cv": 1}, "cv=1"),
         ({"verbose": -1}, ("verbose", "-1")),
         ({"n_steps": (10, 4.0)}, ("n_steps", "4.0")),
         ({"n_steps": (10, True)}, ("n_steps", "True")),
         ({"structure": (None, "rbf")}, ("structure", "Laplacian")),
         ({"attributes": (None, Laplacian(1.0))}, ("no attributes", "attributes")),
-        ({"approximate": "yes"}, ("approximate", "yes")),
+        ({"n_components": "yes"}, ("n_components", "yes")),
     ],
 )
-def test_bad_parameters_are_found_before_any_work(options, about, approximate, monkeypatch):
+def test_bad_parameters_are_found_before_any_work(options, about, n_components, monkeypatch):
     monkeypatch.setattr(Walks, "probabilities", lambda *_, **__: pytest.fail("works"))
-    model = quick(**{"approximate": approximate, **options})
+    model = quick(**{"n_components": n_components, **options})
     fails(lambda: model.fit(DATA.graphs[:60], DATA.targets[:60]), about)
 
 
@@ -399,7 +413,9 @@ def test_new_graphs_must_be_like_the_fitted(fitted, data):
     fails(lambda: fitted.predict(data.graphs.without_labels()), "no labels")
     with pytest.raises(NotFittedError):
         GraphClassifier().predict(data.graphs)
-    plain = GraphClassifier(**OPTIONS).fit(to_networkx(data.graphs.without_labels()), data.targets)
+    plain = of_retgk(GraphClassifier, **OPTIONS).fit(
+        to_networkx(data.graphs.without_labels()), data.targets
+    )
     for X in (np.zeros((5, 2), int), np.eye(4)):  # edges, or one graph, to all who are not told
         fails(lambda X=X: plain.predict(X), "[matrix]")
     assert len(plain.predict([np.ones((3, 3))])) == 1
@@ -411,10 +427,10 @@ def test_new_labels_are_no_error(fitted, data):
         assert len(fitted.predict(renamed)) == 30
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_labels_of_another_type_are_a_warning(approximate, data):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_labels_of_another_type_are_a_warning(n_components, data):
     texts = data.graphs.with_labels([str(label) for label in data.graphs.labels])
-    model = quick(approximate=approximate).fit(texts, data.targets)
+    model = quick(n_components=n_components).fit(texts, data.targets)
     with pytest.warns(UserWarning, match=r"they have 0 \(int\), 1 \(int\).*ones '0' \(str\), '1'"):
         model.predict(data.graphs.with_labels(data.graphs.labels))
     some = data.graphs.with_labels(np.where(data.graphs.labels == 0, "0", "new"))
@@ -429,7 +445,7 @@ OPTIONS = {"n_steps": 6, "C": (1, 10), "p": 1, "scale": 1, "cv": 3, "depth": 0, 
 def lines_of(caplog, **options):
     caplog.clear()
     with caplog.at_level(logging.DEBUG, logger="retgk"):
-        GraphClassifier(**{**OPTIONS, **options}).fit(DATA)
+        of_retgk(GraphClassifier, **{**OPTIONS, **options}).fit(DATA)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -443,11 +459,11 @@ def test_the_logger(caplog):
     assert any(re.match(r"chosen: \{'C': .*\}, score 0\.\d+", text) for text in infos)
     details = [text for level, text in lines if level == "DEBUG"]
     assert len(details) == 4
-    assert re.match(r"\{'C': 1.0, 'p': 1, .*'n_steps': 6.*\}: 0\.\d{4}", details[0])
+    assert re.match(r"\{'C': 1.0, .*'walks__n_steps': 6.*\}: 0\.\d{4}", details[0])
 
 
 def test_the_logger_is_silent_by_itself(capsys):
-    GraphClassifier(**OPTIONS).fit(DATA)
+    of_retgk(GraphClassifier, **OPTIONS).fit(DATA)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
     handlers = logging.getLogger("retgk").handlers
@@ -457,7 +473,7 @@ def test_the_logger_is_silent_by_itself(capsys):
 @pytest.mark.parametrize(("verbose", "n_details"), [(1, 0), (2, 2), (True, 0), (np.int64(2), 2)])
 def test_verbose(verbose, n_details, capsys):
     for model, y in ((GraphClassifier, DATA.targets), (GraphRegressor, DATA.graphs.node_counts)):
-        model(**OPTIONS, verbose=verbose).fit(DATA.graphs, y)
+        of_retgk(model, **OPTIONS, verbose=verbose).fit(DATA.graphs, y)
         lines = capsys.readouterr().out.splitlines()
         assert all(line.startswith("[retgk] ") for line in lines)
         assert sum("chosen: " in line for line in lines) == 1
@@ -470,19 +486,19 @@ MANY = {"n_steps": tuple(range(1, 14))}
 @pytest.mark.parametrize(
     ("options", "found", "about"),
     [
-        ({}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "approximate=True")),
-        ({"approximate": True}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components")),
-        (MANY, (1.0, 7500.0, 5.0, 0.0), ("2 hours", "n_steps")),
+        ({}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components=1024")),
+        ({"n_components": 1024}, (1.0, 700.0, 5.0, 0.0), ("12 minutes", "n_components")),
+        (MANY, (1.0, 7500.0, 5.0, 0.0), ("2 hours", "candidates")),
         ({}, (1.0, 5.0, 700.0, 0.0), "C=10"),
         ({}, (500.0, 5.0, 200.0, 0.0), 'method="monte-carlo"'),
-        ({}, (1.0, 1.0, 1.0, 1e18), ("GiB", "approximate=True")),
-        ({"approximate": True}, (1.0, 1.0, 1.0, 1e18), ("GiB", "fewer graphs")),
+        ({}, (1.0, 1.0, 1.0, 1e18), ("GiB", "n_components=1024")),
+        ({"n_components": 1024}, (1.0, 1.0, 1.0, 1e18), ("GiB", "fewer graphs")),
     ],
 )
 def test_warnings_name_what_makes_it_smaller(options, found, about, monkeypatch):
     monkeypatch.setattr(predictor, "estimate", lambda *_: Estimate(*found))
     with pytest.warns(InputWarning) as caught:
-        GraphClassifier(**{**OPTIONS, **options}).fit(DATA)
+        of_retgk(GraphClassifier, **{**OPTIONS, **options}).fit(DATA)
     assert_names(str(caught[0].message), about)
 
 
@@ -491,14 +507,14 @@ def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
         monkeypatch.setattr(predictor, "estimate", lambda *_, found=found: Estimate(*found))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            GraphClassifier(**OPTIONS).fit(DATA)
+            of_retgk(GraphClassifier, **OPTIONS).fit(DATA)
 
 
 def of_sizes(n_graphs, **options):
     graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
-    nodes = [NodeCandidate(n, None, None, "raw", 0) for n in options.pop("n_steps", (50,))]
+    own = [RetGK(walks=Walks(n), n_components=200) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
-    return estimate(GraphClassifier(n_jobs=1, n_components=200), graphs, nodes, size)
+    return estimate(GraphClassifier(n_jobs=1), graphs, own, size)
 
 
 def test_more_work_takes_longer():
@@ -515,15 +531,15 @@ def test_more_work_takes_longer():
 @pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize(
-    ("name", "approximate", "seconds"),
+    ("name", "is_embedded", "seconds"),
     [("NCI1", False, 15.0), ("NCI1", True, 14.0), ("DD", True, 7.0)],
 )
-def test_estimates_beside_measured_times(name, approximate, seconds, data_folder):
+def test_estimates_beside_measured_times(name, is_embedded, seconds, data_folder):
     """Of two cores, in seconds that were measured once; no time is taken here."""
     graphs = load_tudataset(name, data_folder).graphs
-    size = FitSize(approximate, len(graphs), 4, 4, 5, 1, False)
+    size = FitSize(is_embedded, len(graphs), 4, 4, 5, 1, False)
     model = GraphClassifier(n_jobs=1)
-    found = estimate(model, graphs, [NodeCandidate(50, None, None, "raw", 0)], size).seconds / 2
+    found = estimate(model, graphs, [RetGK(n_components=1024)], size).seconds / 2
     assert seconds / 3 < found < 3 * seconds
 
 
@@ -546,10 +562,12 @@ FOLDS = [(np.flatnonzero(np.arange(60) % 3 != f), np.arange(f, 60, 3)) for f in 
 
 
 @pytest.mark.parametrize(
-    ("approximate", "dtype"), [(False, int), (False, float), (True, bool), (True, object)]
+    ("n_components", "dtype"), [(None, int), (None, float), (64, bool), (64, object)]
 )
-def test_several_labels(approximate, dtype, tmp_path):
-    model = GraphClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS.astype(dtype))
+def test_several_labels(n_components, dtype, tmp_path):
+    model = of_retgk(GraphClassifier, **SEVERAL, n_components=n_components).fit(
+        GRAPHS, LABELS.astype(dtype)
+    )
     assert model.multilabel_
     assert model.classes_.tolist() == [0, 1, 2]
     found, probabilities = model.predict(TEST), model.predict_proba(TEST)
@@ -572,8 +590,13 @@ def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
     """With one candidate, each label has the machine that it has without the others."""
     if is_ridge:
         monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 10)
-    changes = {"C": 10, "cv": FOLDS, "approximate": is_ridge, "class_weight": class_weight}
-    model = GraphClassifier(**{**SEVERAL, **changes})
+    changes = {
+        "C": 10,
+        "cv": FOLDS,
+        "n_components": 1024 if is_ridge else None,
+        "class_weight": class_weight,
+    }
+    model = of_retgk(GraphClassifier, **{**SEVERAL, **changes})
     together = clone(model).fit(GRAPHS, LABELS)
     assert together.solver_ == ("ridge" if is_ridge else "support vectors")
     for label in range(3):
@@ -585,20 +608,20 @@ def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
 
 @pytest.mark.parametrize("scoring", [None, "roc_auc"])
 def test_labels_in_cross_validation(scoring):
-    model = GraphClassifier(**SEVERAL)
+    model = of_retgk(GraphClassifier, **SEVERAL)
     assert (cross_val_score(model, DATA.graphs, ALL_LABELS, cv=2, scoring=scoring) > 0.4).all()
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_a_label_that_all_graphs_have(approximate):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_a_label_that_all_graphs_have(n_components):
     labels = np.column_stack([LABELS, np.ones(60, int), np.zeros(60, int)])
-    model = GraphClassifier(**SEVERAL, approximate=approximate)
+    model = of_retgk(GraphClassifier, **SEVERAL, n_components=n_components)
     with pytest.warns(InputWarning, match="label 3, 4 is the same for all 60 graphs, and so is"):
         model.fit(GRAPHS, labels)
     assert_array_equal(model.predict(TEST)[:, 3:], np.tile([1, 0], (30, 1)))
     assert (model.predict_proba(TEST)[:, 3] > 0.9).all()
     assert (model.predict_proba(TEST)[:, 4] < 0.1).all()
-    expected = GraphClassifier(**SEVERAL, approximate=approximate).fit(GRAPHS, LABELS)
+    expected = of_retgk(GraphClassifier, **SEVERAL, n_components=n_components).fit(GRAPHS, LABELS)
     assert_allclose(model.decision_function(TEST)[:, :3], expected.decision_function(TEST))
 
 
@@ -609,12 +632,113 @@ def test_folds_share_labels():
         assert (np.abs(labels[test].sum(axis=0) - labels.sum(axis=0) / 5) <= 4).all()
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_values_are_as_alone(approximate):
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_values_are_as_alone(n_components):
     y = np.stack([GRAPHS.node_counts, 1000.0 * GRAPHS.edge_counts], axis=1)
-    options = {**SEVERAL, "C": 10, "approximate": approximate}
-    together = GraphRegressor(**options).fit(GRAPHS, y)
+    options = {**SEVERAL, "C": 10, "n_components": n_components}
+    together = of_retgk(GraphRegressor, **options).fit(GRAPHS, y)
     assert together.predict(TEST).shape == (30, 2)
     for column in range(2):
-        alone = GraphRegressor(**options).fit(GRAPHS, y[:, column])
+        alone = of_retgk(GraphRegressor, **options).fit(GRAPHS, y[:, column])
         assert_allclose(together.predict(TEST)[:, column], alone.predict(TEST), rtol=1e-7)
+
+
+# Any kernel: sums, products, kernels of users, and values that were computed before
+
+RETGK = RetGK(walks=Walks(6), structure=Laplacian(2.0), tol=0)
+KERNELS = {
+    "sum": RETGK + WeisfeilerLehman(2),
+    "product": RETGK * WeisfeilerLehman(2),
+    "own": Own(2.0),
+    "mean": mean_of([RETGK, Own(), 2 * ShortestPath()]).normalized(),
+}
+CLASSES = DATA.targets[:60]
+PLAIN = {"cv": 3, "C": 10, "random_state": 0}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_machines_of_all_kernels_are_those_of_their_matrix(name, tmp_path):
+    kernel = KERNELS[name]
+    model = GraphClassifier(kernel, candidates=None, **PLAIN).fit(GRAPHS, CLASSES)
+    own = clone(kernel).set_params(**{"k1__random_state": 0} if name in ("sum", "product") else {})
+    machine = SVC(C=10, kernel="precomputed", break_ties=True, class_weight=None)
+    machine.fit(own.fit_transform(GRAPHS), CLASSES)
+    assert_array_equal(model.support_, machine.support_)
+    expected = machine.decision_function(own.transform(TEST))
+    assert_allclose(model.decision_function(TEST), expected, atol=1e-6)
+    assert model.best_params_ == {"C": 10.0}
+    for again in (pickle.loads(pickle.dumps(model)), saved(model, tmp_path)):
+        assert_array_equal(again.predict_proba(TEST), model.predict_proba(TEST))
+    assert repr(clone(model)) == repr(model)
+    assert cross_val_score(model, DATA.graphs, DATA.targets, cv=3).min() > 0.4
+
+
+def saved(model, folder):
+    save_model(model, folder / "model.retgk")
+    return load_model(folder / "model.retgk", trust=[Own.__module__])
+
+
+@pytest.mark.parametrize("name", ["sum", "product"])
+def test_parts_are_chosen_as_if_they_were_alone(name):
+    kernel = clone(KERNELS[name]).set_params(k2=WeisfeilerLehman())
+    options = PLAIN | {"C": (1, 100)}
+    model = GraphClassifier(kernel, **options).fit(GRAPHS, CLASSES)
+    for part in ("k1", "k2"):
+        alone = GraphClassifier(getattr(kernel, part), **options).fit(GRAPHS, CLASSES)
+        chosen = {f"{part}__{key}": own for key, own in alone.best_params_.items() if key != "C"}
+        assert chosen.items() <= model.best_params_.items()
+        assert chosen
+    assert len(model.cv_results_["params"]) == 2
+    assert model.kernel_.k2.n_iter == model.best_params_["k2__n_iter"]
+
+
+def test_candidates_of_parts():
+    kernel, values = KERNELS["sum"], (0.01, 2.0)
+    chosen = {"k1__structure__gamma": values, "k2__n_iter": (1, 2)}
+    model = GraphClassifier(kernel, candidates=chosen, **PLAIN).fit(GRAPHS, CLASSES)
+    assert len(model.cv_results_["params"]) == 4
+    best = model.cv_results_["mean_test_score"].max()
+    assert model.best_score_ == best
+    assert model.kernel_.k1.structure.gamma == model.best_params_["k1__structure__gamma"]
+    assert kernel.k1.structure == Laplacian(2.0)  # that of the user is as it was
+    grid = {"kernel__k1__structure__gamma": values, "kernel__k2__n_iter": [1, 2]}
+    search = GridSearchCV(GraphClassifier(kernel, candidates=None, **PLAIN), grid, cv=3)
+    search.fit(GRAPHS, CLASSES)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_estimator_.kernel_.k2.n_iter == search.best_params_["kernel__k2__n_iter"]
+
+
+@pytest.mark.parametrize("make", [GraphClassifier, GraphRegressor])
+@pytest.mark.parametrize(
+    ("kernel", "candidates", "about"),
+    [
+        (KERNELS["sum"], {"k1__dept": (0, 1)}, ("k1__dept", "k1__depth")),
+        (KERNELS["sum"], {"k1__structure__gamma": (1.0, -1.0)}, ("gamma", "-1.0")),
+        (KERNELS["sum"], {"k2__n_iter": (1, -1)}, ("n_iter", "-1")),
+        (RETGK, {"depth": ()}, "depth"),
+        (RETGK, ["depth"], ("candidates", "depth")),
+        ("RetGK", "auto", ("kernel", "'RetGK'")),
+        (RetGK, "auto", "kernel"),
+    ],
+)
+def test_bad_kernels_and_candidates(make, kernel, candidates, about, monkeypatch):
+    monkeypatch.setattr(Walks, "probabilities", lambda *_, **__: pytest.fail("works"))
+    model = make(kernel, candidates=candidates, **PLAIN)
+    fails(lambda: model.fit(GRAPHS, CLASSES), about)
+
+
+def test_precomputed_values_are_as_good_as_the_kernel(tmp_path):
+    matrix = RetGK(walks=Walks(6), tol=0, random_state=0).fit_transform(DATA.graphs)
+    model = GraphClassifier(Precomputed(), **PLAIN).fit(matrix[:60, :60], CLASSES)
+    machine = SVC(C=10, kernel="precomputed", break_ties=True).fit(matrix[:60, :60], CLASSES)
+    assert_array_equal(model.support_, machine.support_)
+    expected = machine.decision_function(matrix[60:, :60])
+    for own in (model, saved(model, tmp_path), pickle.loads(pickle.dumps(model))):
+        assert_allclose(own.decision_function(matrix[60:, :60]), expected, atol=1e-6)
+    found = cross_val_score(model, matrix, DATA.targets, cv=StratifiedKFold(3))
+    machine = SVC(C=10, kernel="precomputed", break_ties=True)
+    assert_allclose(found, cross_val_score(machine, matrix, DATA.targets, cv=StratifiedKFold(3)))
+    fails(lambda: model.predict(matrix[60:]), ("90", "60"))
+    fails(lambda: model.fit(matrix[:60], CLASSES), "(60, 90)")
+    fails(lambda: model.explain(matrix[60:, :60]), "Precomputed")
+    fails(lambda: (Precomputed() + RETGK).fit(GRAPHS), "Precomputed")

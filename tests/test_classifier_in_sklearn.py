@@ -57,7 +57,10 @@ from retgk.kernels import (
     Gaussian,
     Laplacian,
     PolynomialGraphKernel,
+    Precomputed,
     RetGKEmbedding,
+    ShortestPath,
+    WeisfeilerLehman,
 )
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
@@ -70,16 +73,23 @@ from retgk.walks.probabilities import Walks
 from tests.errors import fails
 from tests.example_graphs import (
     ROWS_KERNELS,
+    Own,
     RowsClassifier,
     RowsEmbedding,
     RowsKernel,
+    RowsNormalized,
+    RowsOwn,
+    RowsProduct,
     RowsRegressor,
+    RowsScaled,
+    RowsSum,
     graphs_of_kind,
+    of_retgk,
     three_classes,
 )
 
 # A row with one number is a graph with one node, for which no bandwidth can be found.
-FIXED = {"structure": Laplacian(1.0), "n_steps": 4, "random_state": 0, "n_jobs": 1}
+FIXED = {"structure": Laplacian(1.0), "walks": Walks(4), "random_state": 0, "n_jobs": 1}
 # Means and deviations of attributes count graphs once, whatever their weights.
 QUICK = {"C": (1, 100), "p": 1, "scale": 1, "cv": 3, "depth": (0, 1), "scale_attributes": "raw"}
 QUICK_KERNEL = {"n_jobs": 1}
@@ -94,12 +104,27 @@ OWN = {  # what a kernel of others needs on graphs of one node, or to be quick
 ESTIMATORS = [
     RowsKernel(**FIXED),
     RowsEmbedding(**FIXED, n_components=20),
+    RowsSum(RetGK(**FIXED), WeisfeilerLehman(2)),
+    RowsProduct(RetGK(**FIXED), 0.5 * ShortestPath(attributes=Laplacian(1.0))),
+    RowsScaled(RetGK(**FIXED), 2.0),
+    RowsNormalized(RetGK(**FIXED)),
+    RowsOwn(),
     *(kind(**{**QUICK_KERNEL, **OWN.get(name, {})}) for name, kind in ROWS_KERNELS.items()),
-    RowsClassifier(**FIXED, **QUICK),
-    RowsClassifier(**FIXED, **QUICK, approximate=True, n_components=400),
-    RowsRegressor(**FIXED, **QUICK),
+    of_retgk(RowsClassifier, **FIXED, **QUICK),
+    of_retgk(RowsClassifier, **FIXED, **QUICK, n_components=400),
+    of_retgk(RowsRegressor, **FIXED, **QUICK),
+    RowsClassifier(RetGK(**FIXED) + WeisfeilerLehman(2), C=100, cv=3, random_state=0),
+    RowsRegressor(
+        RetGK(**FIXED, graph_kernel=PolynomialGraphKernel()) * Own(), C=100, cv=3, random_state=0
+    ),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
-    RowsRegressor(**FIXED, **QUICK, approximate=True, n_components=20, attributes=Laplacian(1.0)),
+    of_retgk(
+        RowsRegressor,
+        **FIXED,
+        **QUICK,
+        n_components=20,
+        attributes=Laplacian(1.0),
+    ),
 ]
 # Checks that cannot pass, by class and name, with the reason.
 EXCEPTIONS: dict[str, dict[str, str]] = {
@@ -128,6 +153,12 @@ def test_scikit_learn(estimator, check):
         GraphClassifier(),
         GraphRegressor(),
         *(kind() for kind in all_kernels()),
+        RetGK() + WeisfeilerLehman(),
+        RetGK() * ShortestPath(),
+        2 * RetGK(),
+        RetGK().normalized(),
+        Own(),
+        Precomputed(),
     ],
     ids=str,
 )
@@ -180,7 +211,7 @@ def test_no_group_is_on_both_sides(cv, kind):
 )
 def test_fit_hands_groups_on(cv, groups, n_splits):
     for make, y in ((GraphClassifier, CLASSES), (GraphRegressor, GRAPHS.node_counts)):
-        model = make(**{**OPTIONS, "cv": cv, "random_state": 2**33})
+        model = of_retgk(make, **{**OPTIONS, "cv": cv, "random_state": 2**33})
         assert model.fit(GRAPHS, y, groups=groups).n_splits_ == n_splits
 
 
@@ -210,7 +241,7 @@ def test_folds_of_large_seeds(regression):
 )
 @pytest.mark.filterwarnings("ignore:The least populated class")
 def test_bad_groups(options, groups, about):
-    model = GraphClassifier(**{**OPTIONS, **options})
+    model = of_retgk(GraphClassifier, **{**OPTIONS, **options})
     fails(lambda: model.fit(GRAPHS, CLASSES, groups=groups), about)
 
 
@@ -226,7 +257,7 @@ def test_bad_groups(options, groups, about):
     ],
 )
 def test_bad_weights(weights, about):
-    fails(lambda: GraphClassifier(**OPTIONS).fit(GRAPHS, CLASSES, weights), about)
+    fails(lambda: of_retgk(GraphClassifier, **OPTIONS).fit(GRAPHS, CLASSES, weights), about)
 
 
 @pytest.mark.parametrize(
@@ -235,12 +266,14 @@ def test_bad_weights(weights, about):
 def test_metadata_routing(make, y):
     given = {"sample_weight": WEIGHTS, "groups": GROUPS}
     with sklearn.config_context(enable_metadata_routing=True):
-        model = make(**OPTIONS).set_fit_request(sample_weight=True, groups=True)
+        model = of_retgk(make, **OPTIONS).set_fit_request(sample_weight=True, groups=True)
         model.set_score_request(sample_weight=True)
         SEEN.clear()
         cross_validate(model, GRAPHS, y, params=given, cv=GroupKFold(3), error_score="raise")
         assert [(len(w), len(g)) for w, g in SEEN] == [(40, 40)] * 3
-        search = GridSearchCV(model, {"p": [1, 2]}, cv=GroupKFold(3), error_score="raise")
+        search = GridSearchCV(
+            model, {"kernel__graph_kernel__scale": [1, 8]}, cv=GroupKFold(3), error_score="raise"
+        )
         search.fit(GRAPHS, y, **given)
         np.testing.assert_array_equal(SEEN[-1][0], WEIGHTS)
         same = FunctionTransformer(lambda graphs: graphs)
@@ -259,8 +292,8 @@ LABELS = np.stack([IS_ONE, PLAIN.node_counts > 9], axis=1).astype(int)
 PLAIN_SIZES = PLAIN.node_counts.astype(float)
 SMALL = {"n_steps": 5, "cv": 2, "C": 10, "p": 1, "scale": 1, "random_state": 0}
 CLASSIFIER, REGRESSOR = (
-    GraphClassifier(**SMALL),
-    GraphRegressor(**SMALL),
+    of_retgk(GraphClassifier, **SMALL),
+    of_retgk(GraphRegressor, **SMALL),
 )
 SMILES = ["C" * (1 + i % 6) + "O" * int(y) for i, y in enumerate(IS_ONE)]
 KINDS = ["batch", "dataset", "networkx", "smiles"]
@@ -336,7 +369,7 @@ def test_functions(kind):
     graphs, y = graphs_of(kind), IS_ONE
     assert permutation_test_score(CLASSIFIER, graphs, y, cv=2, n_permutations=2)[1].shape == (2,)
     assert learning_curve(CLASSIFIER, graphs, y, cv=2, train_sizes=[0.5, 1.0])[1].shape == (2, 2)
-    curve = validation_curve(CLASSIFIER, graphs, y, param_name="p", param_range=[1, 2], cv=2)
+    curve = validation_curve(CLASSIFIER, graphs, y, param_name="C", param_range=[1, 2], cv=2)
     assert curve[0].shape == (2, 2)
     found = cross_val_predict(CLASSIFIER, graphs, y, cv=2, method="predict_proba")
     assert found.shape == (36, 2)
@@ -403,22 +436,26 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize("weights", [np.ones(60), 1.0])
 @pytest.mark.parametrize(("make", "y"), MODELS)
-def test_ones_change_no_bit(make, y, weights, approximate):
-    model = make(**WEIGHED, cv=3, approximate=approximate)
+def test_ones_change_no_bit(make, y, weights, n_components):
+    model = of_retgk(make, **WEIGHED, cv=3, n_components=n_components)
     expected = answers(model.fit(GRAPHS, y))
     assert_same(answers(model.fit(GRAPHS, y, sample_weight=weights)), expected)
 
 
 @pytest.mark.parametrize(
-    ("approximate", "class_weight", "scoring"),
-    [(False, None, None), (False, "balanced", "f1_macro"), (True, "balanced", None)],
+    ("n_components", "class_weight", "scoring"),
+    [(None, None, None), (None, "balanced", "f1_macro"), (1024, "balanced", None)],
 )
-def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
-    model = GraphClassifier(
-        **WEIGHED, approximate=approximate, class_weight=class_weight, scoring=scoring
+def test_repeated_graphs_of_classes(n_components, class_weight, scoring):
+    model = of_retgk(
+        GraphClassifier,
+        **WEIGHED,
+        n_components=n_components,
+        class_weight=class_weight,
+        scoring=scoring,
     )
     weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, CLASSES, COUNTS)
     assert set(weighted.support_) <= set(np.flatnonzero(COUNTS))
@@ -430,10 +467,10 @@ def test_repeated_graphs_of_classes(approximate, class_weight, scoring):
         assert_allclose(values, answers(again)[name], atol=2e-3)  # LIBSVM stops within 1e-3
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize("y", [SIZES, np.stack([SIZES, GRAPHS.edge_counts], axis=1)])
-def test_repeated_graphs_of_values(approximate, y):
-    model = GraphRegressor(**WEIGHED, approximate=approximate, tol=1e-10)
+def test_repeated_graphs_of_values(n_components, y):
+    model = of_retgk(GraphRegressor, **WEIGHED, n_components=n_components, tol=1e-10)
     weighted = clone(model).set_params(cv=three_folds(FOLD)).fit(GRAPHS, y, COUNTS)
     again = model.set_params(cv=three_folds(FOLD[REPEATED])).fit(GRAPHS[REPEATED], y[REPEATED])
     assert_allclose(again.predict(GRAPHS), weighted.predict(GRAPHS), rtol=1e-7)
@@ -442,7 +479,7 @@ def test_repeated_graphs_of_values(approximate, y):
 
 def test_weight_zero_is_not_there():
     kept = np.flatnonzero(COUNTS)
-    model = GraphClassifier(**WEIGHED, cv=3)
+    model = of_retgk(GraphClassifier, **WEIGHED, cv=3)
     weighted = clone(model).fit(GRAPHS, CLASSES, sample_weight=COUNTS > 0)
     model.fit(GRAPHS[kept], CLASSES[kept])
     assert_same(answers(weighted), answers(model))
@@ -450,9 +487,9 @@ def test_weight_zero_is_not_there():
 
 
 def test_equal_weights_are_a_factor_of_c():
-    options = {**WEIGHED, "cv": 3, "p": 1, "approximate": True}
-    double = GraphRegressor(**options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
-    expected = GraphRegressor(**options, C=2).fit(GRAPHS, SIZES)
+    options = {**WEIGHED, "cv": 3, "p": 1, "n_components": 1024}
+    double = of_retgk(GraphRegressor, **options, C=1).fit(GRAPHS, SIZES, np.full(60, 2))
+    expected = of_retgk(GraphRegressor, **options, C=2).fit(GRAPHS, SIZES)
     assert_allclose(double.predict(GRAPHS), expected.predict(GRAPHS), rtol=1e-9)
 
 
@@ -463,14 +500,16 @@ def test_the_ridge_of_many_graphs(monkeypatch):
     monkeypatch.setattr(
         LandmarkRidge, "__init__", lambda self, t, w: (seen.append(w), init(self, t, w))[1]
     )
-    model = GraphClassifier(**WEIGHED, cv=3, approximate=True, class_weight={0: 2, 1: 1, 2: 1})
+    model = of_retgk(
+        GraphClassifier, **WEIGHED, cv=3, n_components=1024, class_weight={0: 2, 1: 1, 2: 1}
+    )
     model.fit(GRAPHS, CLASSES, sample_weight=COUNTS + 1)
     assert model.solver_ == "ridge"
     assert_array_equal(seen[0], (COUNTS + 1) * np.where(CLASSES == 0, 2, 1))
 
 
 def test_scores_have_weights():
-    model = GraphClassifier(**WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
+    model = of_retgk(GraphClassifier, **WEIGHED, cv=3, C=1).fit(GRAPHS, CLASSES)
     is_right = model.predict(DATA.graphs) == DATA.targets
     weights = np.arange(90)
     assert model.score(DATA.graphs, DATA.targets, weights) == np.average(is_right, weights=weights)
@@ -495,25 +534,27 @@ def test_weighted_medians_are_those_of_repeated_graphs(n_alike):
 # Parameters that are changed after `fit` change nothing before the next `fit`
 
 FITTED = {
-    "kernel": RetGK(9, random_state=0),
-    "kernel, walks": RetGK(9, method="monte-carlo", n_walks=9, random_state=0),
-    "embedding": RetGKEmbedding(9, n_components=8, random_state=0),
-    "tensor": RetGKEmbedding(9, feature_map="tensor", n_components=5, random_state=0),
-    "refined": RetGK(9, depth=2, scale_attributes="standard", random_state=0),
-    "phases": RetGKEmbedding(9, feature_map="phases", depth=1, n_components=40, random_state=0),
-    "classifier": GraphClassifier(n_steps=9, cv=2, random_state=0),
-    "classifier, embedded": GraphClassifier(n_steps=9, cv=2, approximate=True, random_state=0),
-    "regressor": GraphRegressor(n_steps=9, cv=2, random_state=0),
+    "kernel": RetGK(walks=Walks(9), random_state=0),
+    "kernel, walks": RetGK(walks=Walks(9, method="monte-carlo", n_walks=9), random_state=0),
+    "embedding": RetGKEmbedding(walks=Walks(9), n_components=8, random_state=0),
+    "tensor": RetGKEmbedding(walks=Walks(9), feature_map="tensor", n_components=5, random_state=0),
+    "refined": RetGK(walks=Walks(9), depth=2, scale_attributes="standard", random_state=0),
+    "phases": RetGKEmbedding(
+        walks=Walks(9), feature_map="phases", depth=1, n_components=40, random_state=0
+    ),
+    "classifier": of_retgk(GraphClassifier, n_steps=9, cv=2, random_state=0),
+    "classifier, embedded": of_retgk(
+        GraphClassifier, n_steps=9, cv=2, n_components=1024, random_state=0
+    ),
+    "regressor": of_retgk(GraphRegressor, n_steps=9, cv=2, random_state=0),
 }
 OTHER_VALUES = {
-    "n_steps": (500, 10, 7, 1),
+    "walks": (Walks(500), Walks(7), Walks(9, method="eigh"), Walks(9, self_loop=3.0)),
+    "kernel": ("auto", WeisfeilerLehman()),
+    "candidates": (None, "auto"),
     "structure": (Gaussian(3.0),),
     "attributes": (Laplacian(9.0),),
     "graph_kernel": (PolynomialGraphKernel(), ExponentialGraphKernel(gamma=7.0)),
-    "method": ("eigh", "monte-carlo"),
-    "n_walks": (50,),
-    "nodes": (2, 0.5),
-    "self_loop": (3.0,),
     "impute_attributes": ("mean", "median"),
     "tol": (0.0, 0.5),
     "feature_map": ("tensor", "joint", "phases"),
@@ -528,10 +569,7 @@ OTHER_VALUES = {
     "batch_size": (1, 3),
     "n_jobs": (1, 2),
     "random_state": (7, None),
-    "approximate": (True, False),
     "C": (0.001,),
-    "p": (0.5,),
-    "scale": (99.0,),
     "cv": (9,),
     "class_weight": ("balanced",),
     "scoring": ("roc_auc", "no such scorer"),
@@ -566,5 +604,3 @@ def test_engines_refuse_other_numbers_of_steps(make_engine, n_steps):
     engine = make_engine(random_state=0).fit(NodeFeatures(graphs, Walks(9)))
     other = NodeFeatures(graphs, Walks(n_steps))
     fails(lambda: engine.compare(other).products(), (str(n_steps), "return probabilities"))
-    wrong = np.zeros((3, 9))
-    fails(lambda: other.with_batch(graphs, wrong), ("(3, 9)", "probabilities"))

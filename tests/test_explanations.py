@@ -16,16 +16,16 @@ from retgk.kernels.gradients import LineEnds, line_gradients
 from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.errors import fails
-from tests.example_graphs import complete, path, star
+from tests.example_graphs import complete, of_retgk, path, star
 from tests.model_zoo import EXPLAINED, NEW, TARGETS, TASKS, TRAIN, fitted, signed_values, sums
 from tests.test_exact_kernel import KERNELS, naive_gram
 from tests.test_kernel_estimator import placed
 
 
-@pytest.mark.parametrize("approximate", [False, True])
+@pytest.mark.parametrize("n_components", [None, 1024])
 @pytest.mark.parametrize("task", TASKS)
-def test_complete(task, approximate):
-    model = fitted(task, approximate)
+def test_complete(task, n_components):
+    model = fitted(task, n_components)
     found = model.explain(NEW, TARGETS[task])
     np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
     expected = signed_values(model, NEW, found)
@@ -36,7 +36,7 @@ def test_complete(task, approximate):
 
 @pytest.mark.parametrize("feature_map", ["joint", "tensor"])
 def test_complete_with_blocks_of_labels(feature_map):
-    model = fitted("three classes", True, depth=0, feature_map=feature_map, n_components=32)
+    model = fitted("three classes", depth=0, feature_map=feature_map, n_components=32)
     names = [NEW.label_names[code] for code in NEW.labels]
     unknown = NEW.with_labels([*names[:-4], *["new"] * 4])
     assert np.ptp(model.explain(unknown).shares[-4:]) < 1e-12  # they match nothing, and are alike
@@ -44,10 +44,9 @@ def test_complete_with_blocks_of_labels(feature_map):
     np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_complete_with_landmarks(approximate, monkeypatch):
+def test_complete_with_landmarks(monkeypatch):
     monkeypatch.setattr(classifier_module, "MAX_EXACT_GRAPHS", 10)
-    model = GraphClassifier(approximate=True, n_landmarks=20 + approximate, **EXPLAINED)
+    model = of_retgk(GraphClassifier, n_components=1024, n_landmarks=20, **EXPLAINED)
     model.fit(TRAIN, TASKS["three classes"][:70])
     assert model.solver_ == "ridge"
     found = model.explain(NEW)
@@ -59,13 +58,13 @@ def test_complete_with_landmarks(approximate, monkeypatch):
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    approximate=st.booleans(),
+    n_components=st.sampled_from([None, 1024]),
     task=st.sampled_from(list(TASKS)),
     graph=st.integers(0, len(NEW) - 1),
 )
-def test_order_of_nodes_and_symmetry(seed, approximate, task, graph):
+def test_order_of_nodes_and_symmetry(seed, n_components, task, graph):
     """Nodes of a graph and of its twin, in any order, have the same shares, halved."""
-    model, own = fitted(task, approximate), NEW[graph : graph + 1]
+    model, own = fitted(task, n_components), NEW[graph : graph + 1]
     order = np.random.default_rng(seed).permutation(2 * own.n_nodes)
     twice = reordered(GraphBatch.concatenate([own, own]), order)
     one, both = (model.explain(each, TARGETS[task]) for each in (own, twice))
@@ -89,9 +88,9 @@ def reordered(batch, order):
     )
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_a_graph_stands_alone(approximate, monkeypatch):
-    model = fitted("three classes", approximate)
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_a_graph_stands_alone(n_components, monkeypatch):
+    model = fitted("three classes", n_components)
     whole = model.explain(NEW)
     for graph in (0, 7):
         np.testing.assert_array_equal(model.explain(NEW[graph : graph + 1]).of(0), whole.of(graph))
@@ -106,7 +105,7 @@ def test_a_graph_stands_alone(approximate, monkeypatch):
 
 @pytest.mark.parametrize("task", ["two classes", "three classes", "values"])
 def test_shares_of_training_graphs(task):
-    model = fitted(task, False)
+    model = fitted(task)
     found = model.explain(NEW, TARGETS[task], n_training=10**6)
     codes = np.zeros(len(NEW), int)
     if task == "values":
@@ -125,14 +124,14 @@ def test_shares_of_training_graphs(task):
     assert model.explain(NEW, TARGETS[task], n_training=0).training.shape == (len(NEW), 0)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_contrast_is_the_nearest_of_another_class(approximate):
-    model = fitted("three classes", approximate)
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_contrast_is_the_nearest_of_another_class(n_components):
+    model = fitted("three classes", n_components)
     targets = TASKS["three classes"][:70]
     np.testing.assert_array_equal(model.classes_[model.support_codes_], targets[model.support_])
     found = model.explain(NEW)
-    new = model.engine_.compare(NodeFeatures(NEW, model.walks_))
-    squares = np.add.outer(new.squared_norms(), model.engine_.squared_norms())
+    new = model.kernel_.engine_.compare(NodeFeatures(NEW, model.kernel_.walks_))
+    squares = np.add.outer(new.squared_norms(), model.kernel_.engine_.squared_norms())
     squares -= 2 * new.products()
     for graph in range(len(NEW)):
         others = np.flatnonzero(targets[model.support_] != found.targets[graph])
@@ -142,22 +141,22 @@ def test_contrast_is_the_nearest_of_another_class(approximate):
 
 
 def test_contrast_of_labels_and_values():
-    found = fitted("labels", False).explain(NEW, 1)
-    truth, model = TASKS["labels"][:70], fitted("labels", False)
+    found = fitted("labels").explain(NEW, 1)
+    truth, model = TASKS["labels"][:70], fitted("labels")
     predicted = model.predict(NEW)[:, 1]
     np.testing.assert_array_equal(truth[found.contrast, 1], 1 - predicted)
-    assert fitted("values", False).explain(NEW).contrast is None
+    assert fitted("values").explain(NEW).contrast is None
 
 
 def test_targets():
-    model = fitted("three classes", False)
+    model = fitted("three classes")
     predicted = model.predict(NEW)
     for target in (None, "predicted", predicted, predicted.tolist()):
         np.testing.assert_array_equal(model.explain(NEW, target).targets, predicted)
     mixed = model.explain(NEW, np.where(np.arange(len(NEW)) < 5, "a", "c"))
     np.testing.assert_array_equal(mixed.of(2), model.explain(NEW, "a").of(2))
     np.testing.assert_array_equal(mixed.of(9), model.explain(NEW, "c").of(9))
-    two = fitted("two classes", False)
+    two = fitted("two classes")
     first, second = (two.explain(NEW, target).shares for target in (0, 1))
     np.testing.assert_array_equal(first, -second)
 
@@ -180,21 +179,21 @@ def test_targets():
     ],
 )
 def test_bad_input(task, call, about):
-    fails(lambda: call(fitted(task, False)), about, ValueError)
+    fails(lambda: call(fitted(task)), about, ValueError)
 
 
 def test_explanation_of_one_graph_among_others():
-    found = fitted("values", False).explain(NEW)
+    found = fitted("values").explain(NEW)
     assert len(found) == len(NEW)
     np.testing.assert_array_equal(found.of(-1), found.of(len(NEW) - 1))
     assert len(found.of(3)) == NEW.node_counts[3]
-    assert len(fitted("values", False).explain(NEW[:0])) == 0
+    assert len(fitted("values").explain(NEW[:0])) == 0
 
 
 def test_graphs_that_are_all_alike():
     """The line is a point: shares add up to nothing, and are numbers."""
     graphs = GraphBatch.concatenate([star(4), path(5)] * 6)
-    model = GraphClassifier(cv=2, depth=0, random_state=0, approximate=False)
+    model = of_retgk(GraphClassifier, cv=2, depth=0, random_state=0)
     model.fit(graphs, np.arange(12) % 2)
     middle = GraphBatch.concatenate([star(4), path(5), complete(4)])
     found = model.explain(middle, 1)
@@ -217,7 +216,7 @@ def reordered_structure(first, second):
 
 @pytest.mark.parametrize("task", ["three classes", "labels"])
 def test_models_from_files_explain_alike(task, tmp_path):
-    model = fitted(task, False)
+    model = fitted(task)
     save_model(model, tmp_path / "model.retgk")
     again = load_model(tmp_path / "model.retgk")
     first, second = (each.explain(NEW, TARGETS[task]) for each in (model, again))
@@ -232,7 +231,7 @@ def test_models_from_files_explain_alike(task, tmp_path):
 
 def slow_shares(model, train, graph, coefficients):
     """Integrated gradients by central differences and Simpson's rule, over all pairs of nodes."""
-    n_steps, gamma = model.walks_.n_steps, model.engine_.kernels[0].gamma
+    n_steps, gamma = model.kernel_.walks_.n_steps, model.kernel_.engine_.kernels[0].gamma
     support = GraphBatch.concatenate([train[s : s + 1] for s in model.support_] + [graph])
     points = naive.return_probabilities_of_batch(support, n_steps)
     kernel = np.array([[naive.laplacian(x, y, gamma) for y in points] for x in points])
@@ -241,7 +240,7 @@ def slow_shares(model, train, graph, coefficients):
     for row, (first, size) in enumerate(zip(support.node_ptr, sizes, strict=False)):
         means[row, first : first + size] = 1 / size
     fitted_means, end = means[:-1], means[-1]
-    start, graph_kernel = fitted_means.mean(axis=0), model.graph_kernel_
+    start, graph_kernel = fitted_means.mean(axis=0), model.kernel_.graph_kernel_
 
     def value(mixture):
         gaps = mixture - fitted_means
@@ -266,8 +265,13 @@ def slow_shares(model, train, graph, coefficients):
 def test_shares_are_integrated_gradients(p):
     train, targets = TRAIN[:14].without_labels().without_attributes(), TASKS["two classes"][:14]
     options = {"structure": Laplacian(3.0), "scale_attributes": "raw", "tol": 0.0}
-    model = GraphClassifier(
-        approximate=False, depth=0, p=p, scale=1, **(EXPLAINED | {"n_steps": 4}), **options
+    model = of_retgk(
+        GraphClassifier,
+        depth=0,
+        p=p,
+        scale=1,
+        **EXPLAINED | {"n_steps": 4},
+        **options,
     ).fit(train, targets)
     graph = NEW[3:4].without_labels().without_attributes()
     expected = slow_shares(model, train, graph, model.dual_coef_[0])

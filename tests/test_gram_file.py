@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from retgk import RetGK, save_model
@@ -85,7 +86,7 @@ def test_killed_gram_file_resumes_to_the_same_matrix(tmp_path):
 @pytest.mark.parametrize("n_blocks", [0, 2])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"kernel": RetGK(method="monte-carlo", n_walks=9)}],
+    [{}, {"kernel": RetGK(walks=Walks(method="monte-carlo", n_walks=9))}],
     ids=["plain", "walks"],
 )
 def test_call_without_a_seed_can_be_continued(tmp_path, monkeypatch, options, n_blocks):
@@ -93,8 +94,7 @@ def test_call_without_a_seed_can_be_continued(tmp_path, monkeypatch, options, n_
     write_until_killed(path, graphs, n_blocks, monkeypatch, **options)
     seed = json.loads((tmp_path / "gram.npy.partial.json").read_text())["seed"]
     matrix = write_mean_embedding_gram(path, graphs, **options)
-    same = options.get("kernel", RetGK())
-    same = RetGK(**{**same.get_params(), "random_state": seed})
+    same = clone(options.get("kernel", RetGK())).set_params(random_state=seed)
     whole = write_mean_embedding_gram(tmp_path / "whole.npy", graphs, kernel=same)
     np.testing.assert_array_equal(matrix, whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gram.npy", "whole.npy"]

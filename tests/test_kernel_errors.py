@@ -22,6 +22,7 @@ from retgk import (
     distance,
     load_model,
     most_similar,
+    return_probabilities,
     save_model,
     similarity,
 )
@@ -31,25 +32,22 @@ from retgk.kernels import (
     Delta,
     ExponentialGraphKernel,
     Gaussian,
-    GraphInvariant,
     Laplacian,
     Polynomial,
     PolynomialGraphKernel,
     RetGKEmbedding,
-    ShortestPath,
     SubgraphMatching,
+    refined_labels,
 )
-from retgk.kernels import exact_tiling as tile_layout
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
-from retgk.kernels.exact_points import NodePoints, TileKernel, reduce_points
 from retgk.kernels.node import NodeKernel
-from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
+from retgk.search import distances
 from retgk.walks.probabilities import Walks
 from tests.errors import fails
-from tests.example_graphs import KINDS, graphs_of_kind
+from tests.example_graphs import KINDS, graphs_of_kind, of_retgk
 
 
 def fit(**options):
@@ -57,6 +55,8 @@ def fit(**options):
 
 
 BAD_INPUT = [
+    (lambda: Walks(0), ("n_steps", "0")),
+    (lambda: Walks(method="guess"), ("method", "guess")),
     (lambda: Laplacian(-1.0), ("gamma", "-1.0")),
     (lambda: Gaussian("mean"), ("gamma", "median")),
     (lambda: ExponentialGraphKernel(p=3), ("p", "3")),
@@ -90,8 +90,6 @@ def no_work(monkeypatch):
 BAD_PARAMETERS = [
     ({"tol": -1.0}, ("tol", "-1.0")),
     ({"tol": "small"}, ("tol", "small")),
-    ({"n_steps": 0}, ("n_steps", "0")),
-    ({"method": "guess"}, ("method", "guess")),
     ({"n_jobs": 0}, "n_jobs"),
     ({"structure": "laplacian"}, ("structure", "laplacian")),
     ({"structure": Delta()}, ("structure", "Delta")),
@@ -127,11 +125,11 @@ def test_faults_are_found_before_the_work(call, about):
 @pytest.mark.parametrize(("parameters", "about"), BAD_PARAMETERS)
 def test_bad_candidates_are_found_before_the_work(parameters, about):
     """The last candidate is looked at before anything is computed for the first."""
-    good = {"n_steps": 50, "structure": None, "attributes": None}
     candidates = {
-        name: (good[name], bad) if name in good else bad for name, bad in parameters.items()
+        name: (None, bad) if name in ("structure", "attributes") else bad
+        for name, bad in parameters.items()
     }
-    model = GraphClassifier(**candidates, cv=2)
+    model = of_retgk(GraphClassifier, **candidates, cv=2)
     fails(lambda: model.fit(graphs_of_kind("both", 12), np.arange(12) % 2), about)
 
 
@@ -139,7 +137,7 @@ def test_memory_is_asked_for_what_is_made(monkeypatch):
     """Inner products alone need one matrix; distances are written down for no graph kernel."""
     graphs = graphs_of_kind("both")
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 8 * 81)
-    assert mean_embedding_gram(graphs, random_state=0).shape == (9, 9)
+    assert RetGK(graph_kernel=PolynomialGraphKernel(), random_state=0).fit(graphs).n_graphs_ == 9
     fails(lambda: RetGK().fit_transform(graphs), ("kernel matrix", "GiB"))
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 8 * 80)
     fails(fit, ("kernel matrix", "GiB"))
@@ -154,70 +152,77 @@ class Matern(NodeKernel):
         return (1 + distances) * np.exp(-distances)
 
 
-def halved(kind):
+@dataclass(frozen=True)
+class Halved(Laplacian):
     """A subclass with a formula of its own, which compiled code would ignore."""
-    return type(f"Halved{kind.__name__}", (kind,), {})
+
+    def __call__(self, x, y):
+        return 0.5 * super().__call__(x, y)
 
 
-Halved = halved(Laplacian)
+class HalvedBridge(Bridge):
+    pass
 
 
-MODELS_OF_KERNELS = {
-    "kernel": RetGK,
-    "float64": partial(RetGK, tol=0),
-    "embedding": RetGKEmbedding,
-    "tensor": partial(RetGKEmbedding, feature_map="tensor", n_components=8),
-    "classifier": partial(GraphClassifier, cv=2),
-    "approximate": partial(GraphClassifier, cv=2, approximate=True),
-    "shortest paths": ShortestPath,
-    "invariants": GraphInvariant,
-    "matchings": SubgraphMatching,
-}
+class HalvedExponential(ExponentialGraphKernel):
+    pass
 
 
-PLACES = [
-    (model, name)
-    for model, make in MODELS_OF_KERNELS.items()
-    for name in ("structure", "attributes")
-    if name in make().get_params()
-]
-
-
-@pytest.mark.parametrize(("model", "name"), PLACES)
-@pytest.mark.parametrize("kernel", [Matern(1.0), Halved(1.0)])
-def test_kernels_of_others_are_refused_by_all_models(model, name, kernel):
-    graphs = graphs_of_kind("both")
-    unfitted = MODELS_OF_KERNELS[model](**{name: kernel})
-    fails(lambda: unfitted.fit(graphs, np.arange(len(graphs)) % 2), type(kernel).__name__)
+@pytest.mark.parametrize("name", ["structure", "attributes"])
+@pytest.mark.parametrize("own", [Matern(1.0), Halved(1.0)])
+@pytest.mark.parametrize("depth", [0, 2])
+def test_node_kernels_of_users_are_called(own, name, depth):
+    """Fitted and new graphs, as the formula has it; in a classifier too."""
+    graphs, known = graphs_of_kind("both", 12), Laplacian(1.0)
+    kernels = {"structure": known, "attributes": known, name: own}
+    kernel = RetGK(depth, walks=Walks(8), graph_kernel=PolynomialGraphKernel(), **kernels)
+    points = return_probabilities(graphs, 8)
+    expected = kernels["structure"](points, points)
+    expected *= kernels["attributes"](graphs.attributes, graphs.attributes)
+    colours = refined_labels(graphs, depth).T
+    expected *= np.mean([np.equal.outer(codes, codes) for codes in colours], axis=0)
+    means = np.repeat(np.eye(12), graphs.node_counts, axis=1) / graphs.node_counts[:, None]
+    expected = means @ expected @ means.T
+    np.testing.assert_allclose(kernel.fit_transform(graphs), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        kernel.fit(graphs[:7]).transform(graphs), expected[:, :7], atol=1e-12
+    )
+    model = GraphClassifier(kernel, cv=2, C=1, candidates={}).fit(graphs, np.arange(12) % 2)
+    np.testing.assert_allclose(
+        model.kernel_.transform(graphs), expected[:, model.support_], atol=1e-12
+    )
+    found = model.explain(graphs)
+    sums = np.add.reduceat(found.shares, graphs.node_ptr[:-1])
+    np.testing.assert_allclose(found.baseline + sums, found.decisions, atol=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("model", "options"),
+    ("make", "options"),
     [
-        (RetGK, {"attributes": {"a": ([0], halved(Bridge)())}}),
-        (RetGK, {"attributes": {"a": ([0], Halved(1.0))}}),
-        (RetGK, {"graph_kernel": halved(ExponentialGraphKernel)(1.0)}),
-        (SubgraphMatching, {"attributes": halved(Bridge)()}),
-        (SubgraphMatching, {"edge_kernel": halved(Bridge)()}),
+        *(
+            (make, {name: kernel})
+            for make in (
+                RetGKEmbedding,
+                partial(RetGKEmbedding, feature_map="tensor", n_components=8),
+                partial(of_retgk, GraphClassifier, cv=2, n_components=8),
+            )
+            for name in ("structure", "attributes")
+            for kernel in (Matern(1.0), Halved(1.0))
+        ),
+        (RetGK, {"attributes": {"a": ([0], HalvedBridge())}}),
+        (RetGK, {"graph_kernel": HalvedExponential(1.0)}),
+        (SubgraphMatching, {"edge_kernel": HalvedBridge()}),
     ],
 )
-def test_subclasses_are_refused_wherever_a_kernel_is_given(model, options):
-    message = fails(lambda: model(**options).fit(graphs_of_kind("both")))
-    assert "Halved" in message
-
-
-POINTS = NodePoints((np.zeros((2, 3)),), np.array([0, 1, 2]))
-TILES = TileKernel((Matern(1.0),), np.array([0, 3]), np.float64)
+def test_kernels_that_would_be_computed_as_others_are_refused(make, options):
+    graphs = graphs_of_kind("both")
+    message = fails(lambda: make(**options).fit(graphs, np.arange(9) % 2))
+    assert "Matern" in message or "Halved" in message
 
 
 @pytest.mark.parametrize(
     "work",
     [
-        lambda: tile_layout.loop_factors(TILES),
-        lambda: tile_layout.tile_factors(TILES),
-        lambda: tile_layout.scale_for_tiles(np.ones((2, 3)), TILES),
-        lambda: reduce_points(POINTS, [Matern(1.0)], 1e-4),
-        lambda: reduce_points(POINTS, [Matern(1.0)], 0),
         lambda: draw_fourier_map([(Matern(1.0), 3)], 8, random_state=0),
         lambda: draw_fourier_map([(Polynomial(gamma=1.0), 3)], 8, random_state=0),
         lambda: Matern(1.0).frequency_scale(np.ones((2, 0))),
@@ -393,16 +398,15 @@ def sent(model, **options):
             ("'bond_orders'", "as_batch(graphs, bond_orders=True)"),
         ),
         (lambda: similarity("CC", "CO", label="x"), "as_batch(graphs, label='x')"),
-        (lambda: distance("CC", "CO", n_step=3), ("'n_step'", "n_steps")),
-        (lambda: squared_mmd(SMILES, symetrize=True), ("symmetrize", "as_batch")),
-        (lambda: mean_embedding_gram(SMILES, graph_kernel=None), "attributes"),
-        (lambda: pairwise_distances(SMILES, weight="w"), "as_batch(graphs, weight='w')"),
+        (lambda: distance("CC", "CO", kernal=3), ("'kernal'", "kernel")),
+        (lambda: distances(SMILES, symetrize=True), ("symmetrize", "as_batch")),
+        (lambda: distances(SMILES, weight="w"), "as_batch(graphs, weight='w')"),
         (
             sent(GraphClassifier(), label="x"),
             ("GraphClassifier.fit", "as_batch(graphs, label='x')"),
         ),
         (sent(GraphRegressor(), atributes="x"), "attributes"),
-        (sent(RetGK(), n_steps=3), "RetGK(n_steps=3)"),
+        (sent(RetGK(), depth=3), "RetGK(depth=3)"),
         (sent(RetGKEmbedding(), label="x"), "as_batch(graphs, label='x')"),
         (lambda: RetGK().fit_transform(GRAPHS, label="x"), "as_batch"),
         (lambda: RetGKEmbedding().fit_transform(GRAPHS, label="x"), "as_batch"),
@@ -429,10 +433,10 @@ UNLABELLED = [nx.gnp_random_graph(8 + i % 3, 0.3 + 0.2 * (i % 2), seed=i) for i 
 MOLECULES = ["C" * (1 + i % 4) + "O" * (i % 2) for i in range(12)]
 Y = np.arange(12) % 2
 MODELS = {
-    "classifier": GraphClassifier(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
-    "regressor": GraphRegressor(n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
-    "embedding": RetGKEmbedding(n_steps=5, n_components=8, random_state=0),
-    "kernel": RetGK(n_steps=5, random_state=0),
+    "classifier": of_retgk(GraphClassifier, n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
+    "regressor": of_retgk(GraphRegressor, n_steps=5, C=1, p=1, scale=1, cv=2, random_state=0),
+    "embedding": RetGKEmbedding(walks=Walks(n_steps=5), n_components=8, random_state=0),
+    "kernel": RetGK(walks=Walks(n_steps=5), random_state=0),
 }
 OF_LABELS = ("labels", "SMILES", "without_labels()", "--no-labels")
 PATH = ("'new.smi'", "read_graphs")
@@ -478,6 +482,6 @@ def test_one_graph_and_data_sets_are_taken(loaded: Any) -> None:
 
 
 def test_graphs_without_labels_for_a_model_of_molecules() -> None:
-    model = RetGK(n_steps=5).fit(MOLECULES)
+    model = RetGK(walks=Walks(n_steps=5)).fit(MOLECULES)
     fails(lambda: model.transform(UNLABELLED), ("networkx", "label="))
     assert "the fitted ones" not in fails(lambda: model.transform(["C(", "C"]))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, GraphClassifier, RetGK, distance, most_similar, similarity
+from retgk import GraphBatch, RetGK, distance, most_similar, similarity
 from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.kernels import (
     ExponentialGraphKernel,
@@ -24,7 +24,7 @@ from retgk.kernels.exact import ExactComparison, ExactEngine, FittedGraphs
 from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints, label_codes
 from retgk.kernels.graph import squared_mmd_from_products
 from retgk.learning.svm import fit_products
-from retgk.search import mean_embedding_gram, pairwise_distances, squared_mmd
+from retgk.search import distances
 from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.errors import fails
@@ -36,6 +36,7 @@ from tests.example_graphs import (
     naive_nodes,
     naive_products,
     path,
+    quick,
     star,
 )
 from tests.programs import LEVELS, run_on_level
@@ -46,7 +47,7 @@ from tests.test_exact_kernel import KERNELS, TOLERANCES, naive_gram, random_poin
 @pytest.mark.parametrize("tol", [0, 1e-6, 1e-3])
 def test_inner_products_equal_naive(kind, tol):
     graphs = graphs_of_kind(kind)
-    kernel = RetGK(8, structure=Laplacian(3.0), tol=tol).fit(graphs)
+    kernel = RetGK(walks=Walks(8), structure=Laplacian(3.0), tol=tol).fit(graphs)
     gamma_c = 1 / np.sqrt(graphs.n_attributes or 1)
     assert_close(kernel.inner_products_, naive_products(graphs, 3.0, gamma_c), max(tol, 1e-12))
 
@@ -63,7 +64,7 @@ def test_graph_kernels_equal_naive():
         ExponentialGraphKernel(p=0.7, scale=8): np.exp(-((np.sqrt(squared) / 8 / median) ** 0.7)),
     }
     for graph_kernel, expected in cases.items():
-        kernel = RetGK(8, structure=Laplacian(3.0), graph_kernel=graph_kernel, tol=0)
+        kernel = RetGK(walks=Walks(8), structure=Laplacian(3.0), graph_kernel=graph_kernel, tol=0)
         assert_close(kernel.fit_transform(graphs), expected, 1e-6)
 
 
@@ -75,7 +76,7 @@ def test_attribute_blocks_multiply():
         "first": ([0], Gaussian(0.3)),
         "rest": (slice(1, None), Polynomial(degree=2, coef0=1.0, gamma=0.5)),
     }
-    kernel = RetGK(8, structure=Laplacian(3.0), attributes=blocks, tol=0)
+    kernel = RetGK(walks=Walks(8), structure=Laplacian(3.0), attributes=blocks, tol=0)
 
     def node_kernel(a, b):
         first = np.exp(-0.3 * (a[2][0] - b[2][0]) ** 2)
@@ -92,7 +93,7 @@ def test_attribute_blocks_multiply():
 @pytest.mark.parametrize("tol", [0, 1e-5])
 def test_transform_gives_the_rows_of_fit_transform(kind, tol):
     graphs = graphs_of_kind(kind)
-    kernel = RetGK(8, graph_kernel=PolynomialGraphKernel(), tol=tol, random_state=0)
+    kernel = RetGK(walks=Walks(8), graph_kernel=PolynomialGraphKernel(), tol=tol, random_state=0)
     whole = kernel.fit_transform(graphs)
     assert_close(kernel.transform(graphs), whole, 2 * tol + 1e-13)
     assert_close(kernel.transform(graphs[[4, 1]]), whole[[4, 1]], 2 * tol + 1e-13)
@@ -151,13 +152,14 @@ def test_distances_and_diagonal():
 def test_functions_agree_with_the_estimator():
     graphs = graphs_of_kind("both")
     kernel = RetGK(tol=0, random_state=0).fit(graphs)
-    options = {"tol": 0, "random_state": 0}
-    assert_close(mean_embedding_gram(graphs, **options), kernel.inner_products_, 0)
-    assert_close(
-        mean_embedding_gram(graphs[:3], graphs, **options), kernel.inner_products_[:3], 1e-13
-    )
-    assert_close(squared_mmd(graphs, **options), kernel.distances() ** 2, 1e-13)
-    assert_close(squared_mmd(graphs[:3], graphs, **options), kernel.distances()[:3] ** 2, 1e-13)
+    plain = RetGK(graph_kernel=PolynomialGraphKernel(), tol=0, random_state=0)
+    assert_close(plain.fit_transform(graphs), kernel.inner_products_, 0)
+    assert_close(plain.transform(graphs[:3]), kernel.inner_products_[:3], 1e-13)
+    for own in (kernel, plain):  # distances are those of mean embeddings, whatever stands on them
+        assert_close(own.distances(), kernel.distances(), 0)
+    own = RetGK(tol=0, random_state=0)
+    assert_close(distances(graphs, kernel=own), kernel.distances(), 1e-13)
+    assert_close(distances(graphs[:3], graphs, own) ** 2, kernel.distances()[:3] ** 2, 1e-13)
 
 
 def test_monte_carlo_kernel_is_close_and_reproducible():
@@ -165,7 +167,7 @@ def test_monte_carlo_kernel_is_close_and_reproducible():
     options = {"structure": Laplacian(3.0), "tol": 0, "random_state": 0}
     exact = RetGK(**options).fit(graphs).inner_products_
     first, again = (
-        RetGK(method="monte-carlo", n_walks=500, **options).fit(graphs).inner_products_
+        RetGK(walks=Walks(method="monte-carlo", n_walks=500), **options).fit(graphs).inner_products_
         for _ in range(2)
     )
     assert np.array_equal(first, again)
@@ -185,16 +187,15 @@ def test_columns_of_a_block_may_be_a_tuple():
 def test_monte_carlo_walks_stay_the_same_after_fit(random_state):
     graphs = graphs_of_kind("labels", 12)
     kernel = RetGK(
-        method="monte-carlo",
-        n_walks=20,
+        walks=Walks(method="monte-carlo", n_walks=20),
         structure=Laplacian(3.0),
         random_state=random_state,
         tol=0,
     ).fit(graphs[:8])
     np.testing.assert_array_equal(kernel.transform(graphs), kernel.transform(graphs))
     assert_close(kernel.distances(graphs[:8]), kernel.distances(), 1e-6)
-    other = RetGK(method="monte-carlo", n_walks=20, random_state=4).fit(graphs[:8])
-    assert other.walk_seed_ == 4
+    other = RetGK(walks=Walks(method="monte-carlo", n_walks=20), random_state=4).fit(graphs[:8])
+    assert other.walks_.seed == 4
 
 
 def test_median_of_the_graph_kernel_is_that_of_all_distances():
@@ -400,10 +401,7 @@ def test_landmarks_are_symmetric_to_the_bit():
     np.testing.assert_array_equal(square, square.T)
     np.testing.assert_array_equal(np.diag(square), found.norms[columns])
     exact = RetGK(
-        8,
-        structure=engine.kernels[0],
-        attributes=engine.kernels[1],
-        tol=0,
+        walks=Walks(8), structure=engine.kernels[0], attributes=engine.kernels[1], tol=0
     ).fit(graphs)
     assert np.abs(found.products - exact.inner_products_[:, columns]).max() <= 1e-4
     assert np.abs(found.norms - exact.squared_norms_).max() <= 1e-4
@@ -477,7 +475,7 @@ def test_formula():
     gg, gh, hh = (product(nodes[i], nodes[j]) for i, j in ((0, 0), (0, 1), (1, 1)))
     assert similarity(g, h) == pytest.approx(gh / np.sqrt(gg * hh), abs=1e-12)
     assert distance(g, h) == pytest.approx(np.sqrt(gg + hh - 2 * gh), abs=1e-12)
-    assert similarity(g, h, n_steps=3) != similarity(g, h)
+    assert similarity(g, h, RetGK(walks=Walks(3))) != similarity(g, h)
 
 
 def test_a_value_depends_on_its_two_graphs_alone(graphs):
@@ -501,11 +499,11 @@ def test_most_similar(graphs):
     assert most_similar("CCO", ["CCCO", "OCC", "c1ccccc1"]).indices.tolist() == [1, 0, 2]
 
 
-def test_pairwise_distances(graphs):
-    matrix = pairwise_distances(graphs)
+def test_distances(graphs):
+    matrix = distances(graphs)
     assert (matrix.diagonal() == 0).all()
     np.testing.assert_array_equal(matrix, matrix.T)
-    np.testing.assert_allclose(pairwise_distances(graphs[:3], graphs), matrix[:3], atol=1e-4)
+    np.testing.assert_allclose(distances(graphs[:3], graphs), matrix[:3], atol=1e-4)
     assert matrix[2, 7] == pytest.approx(distance(graphs[2], graphs[7]), abs=1e-6)
 
 
@@ -530,17 +528,17 @@ def test_kinds_of_graphs_mix():
     matrix = nx.to_numpy_array(cycle)
     assert similarity(cycle, matrix) == 1.0
     assert most_similar(matrix, [nx.path_graph(5), matrix], k=1).indices.tolist() == [1]
-    assert pairwise_distances([cycle, matrix], [matrix]).max() < 1e-6
+    assert distances([cycle, matrix], [matrix]).max() < 1e-6
 
 
 @pytest.mark.parametrize(
     ("call", "about"),
     [
-        (lambda g: similarity(g, g[0]), ("g", "12", "pairwise_distances")),
+        (lambda g: similarity(g, g[0]), ("g", "12", "distances")),
         (lambda g: similarity(g[0].without_labels(), g[1]), "g has no labels"),
         (lambda g: distance(g[0], g[1].without_attributes()), ("g has 2 attributes", "h has 0")),
         (lambda g: most_similar(g[0], g, k=0), ("k", "0")),
-        (lambda g: pairwise_distances(g, g.without_labels()), ("X has labels", "Y has none")),
+        (lambda g: distances(g, g.without_labels()), ("X has labels", "Y has none")),
         (lambda g: most_similar(g[0], g.without_labels()), "the query has labels"),
     ],
 )
@@ -552,7 +550,7 @@ def test_one_kernel_for_all_comparisons(graphs):
     """Vectors, distances and searches agree about who is near."""
     plain = graphs.without_attributes()
     vectors = RetGKEmbedding(n_components=4000, random_state=0).fit_transform(plain)
-    exact = pairwise_distances(plain)
+    exact = distances(plain)
     approximate = np.sqrt(np.square(vectors[:, None] - vectors).sum(axis=2))
     assert np.abs(exact - approximate).max() < 0.05
     nearest = most_similar(plain[0], plain, k=3).indices
@@ -562,7 +560,7 @@ def test_one_kernel_for_all_comparisons(graphs):
 
 def test_predictions_of_one_graph_equal_those_among_others():
     data = make_graph_classification(n_graphs=60, random_state=0)
-    model = GraphClassifier(n_steps=20, C=10, p=1, scale=1, random_state=0)
+    model = quick(n_steps=20, C=10, p=1, scale=1)
     model.fit(data.graphs[:40], data.targets[:40])
     new = data.graphs[40:]
     among = model.decision_function(new)

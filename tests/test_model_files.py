@@ -33,8 +33,9 @@ from retgk.kernels import (
     PolynomialGraphKernel,
     RetGKEmbedding,
 )
+from retgk.walks.probabilities import Walks
 from tests.errors import fails
-from tests.example_graphs import complete, star
+from tests.example_graphs import complete, of_retgk, star
 from tests.model_file_mutations import (
     DAMAGED,
     FORGED,
@@ -74,7 +75,10 @@ def test_labels_of_all_types(tmp_path):
     names = ["2", 2, 2.5, (2, None), None]
     labels = [names[place] for place in np.random.default_rng(0).integers(5, size=graphs.n_nodes)]
     graphs = graphs.with_labels(labels, missing="label")
-    for model in (RetGK(4, random_state=0), RetGKEmbedding(4, random_state=0)):
+    for model in (
+        RetGK(walks=Walks(4), random_state=0),
+        RetGKEmbedding(walks=Walks(4), random_state=0),
+    ):
         save_model(model.fit(graphs[:10]), tmp_path / "model.retgk")
         loaded = load_model(tmp_path / "model.retgk")
         assert repr(loaded.label_names_) == repr(model.label_names_)
@@ -234,19 +238,19 @@ def test_what_is_not_equal_to_itself_comes_back(value):
 
 
 def labelled(graphs):
-    return RetGKEmbedding(3, random_state=0).fit(
+    return RetGKEmbedding(walks=Walks(3), random_state=0).fit(
         graphs.with_labels([frozenset([1])] * graphs.n_nodes)
     )
 
 
 def searched(_):
-    search = GridSearchCV(GraphClassifier(), {"n_steps": [5]})
+    search = GridSearchCV(GraphClassifier(), {"C": [5]})
     search.best_estimator_ = GraphClassifier()  # as fit sets it
     return search
 
 
 def with_parameters(**parameters):
-    return lambda graphs: RetGK(3, random_state=0).fit(graphs).set_params(**parameters)
+    return lambda graphs: RetGK(walks=Walks(3), random_state=0).fit(graphs).set_params(**parameters)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +259,9 @@ def with_parameters(**parameters):
         (with_parameters(random_state=np.random.default_rng(0)), ("random_state", "set_params")),
         (with_parameters(n_jobs=0), ("n_jobs", "0")),
         (
-            lambda _: GraphClassifier(n_steps=3, C=1, cv=ShuffleSplit()).fit(*decorated_graphs()),
+            lambda _: of_retgk(GraphClassifier, n_steps=3, C=1, cv=ShuffleSplit()).fit(
+                *decorated_graphs()
+            ),
             "cv",
         ),
         (labelled, "frozenset"),
@@ -274,7 +280,9 @@ def test_models_that_no_file_can_hold(make, about, tmp_path):
 
 def test_output_container_is_kept(tmp_path):
     model = (
-        RetGKEmbedding(3, random_state=0).fit(decorated_graphs()[0]).set_output(transform="polars")
+        RetGKEmbedding(walks=Walks(3), random_state=0)
+        .fit(decorated_graphs()[0])
+        .set_output(transform="polars")
     )
     save_model(model, tmp_path / "model.retgk")
     assert load_model(tmp_path / "model.retgk")._sklearn_output_config == {"transform": "polars"}
@@ -324,7 +332,7 @@ def test_mutated_files(tmp_path):
 def saved(tmp_path_factory):
     """Bytes of a good file."""
     path = tmp_path_factory.mktemp("models") / "model.retgk"
-    save_model(RetGK(4, random_state=0).fit(decorated_graphs()[0][:6]), path)
+    save_model(RetGK(walks=Walks(4), random_state=0).fit(decorated_graphs()[0][:6]), path)
     return path.read_bytes()
 
 
@@ -416,7 +424,7 @@ def saved_shared(tmp_path_factory):
     """A model of graphs that share points."""
     graphs = GraphBatch.concatenate([kind(n) for n in (5, 5, 9, 14) for kind in (complete, star)])
     path = tmp_path_factory.mktemp("models") / "model.retgk"
-    save_model(RetGK(8, structure=Laplacian(1.0), tol=1e-2).fit(graphs), path)
+    save_model(RetGK(walks=Walks(8), structure=Laplacian(1.0), tol=1e-2).fit(graphs), path)
     return path.read_bytes()
 
 
@@ -492,7 +500,10 @@ def test_places_that_arrays_cannot_have(entry, saved, tmp_path):
 
 def test_embedding_of_other_width(tmp_path):
     path = tmp_path / "model.retgk"
-    save_model(RetGKEmbedding(4, n_components=6, random_state=0).fit(decorated_graphs()[0]), path)
+    save_model(
+        RetGKEmbedding(walks=Walks(4), n_components=6, random_state=0).fit(decorated_graphs()[0]),
+        path,
+    )
     data = with_document(path.read_bytes(), lambda d: engine_of(d).update(n_components=7))
     assert_refused(data, "frequencies is of shape (7, 3), not (7, 4)", tmp_path)
 
@@ -531,7 +542,7 @@ def test_forged_reading(value, about, saved, tmp_path):
 def test_forged_imputation(tmp_path):
     graphs = decorated_graphs()[0][:6]
     path = tmp_path / "model.retgk"
-    save_model(RetGK(4, random_state=0, impute_attributes="mean").fit(graphs), path)
+    save_model(RetGK(walks=Walks(4), random_state=0, impute_attributes="mean").fit(graphs), path)
     saved = path.read_bytes()
     for values in (np.zeros(2), np.zeros((3, 1)), np.array([1.0, np.nan, 2.0])):
         name = "intake_.imputation"

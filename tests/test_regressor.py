@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from retgk import GraphDataset, GraphRegressor, RetGK
+from retgk import GraphDataset, GraphRegressor, RetGK, Walks
 from retgk.datasets import make_graph_classification
 from tests.errors import fails
+from tests.example_graphs import of_retgk
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +24,15 @@ def values(graphs):
 
 
 def quick(**options):
-    return GraphRegressor(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
+    return of_retgk(
+        GraphRegressor, **{"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options
+    )
 
 
 def test_same_as_kernel_ridge_regression(graphs, values):
     train, test = graphs[:80], graphs[80:]
     model = quick(C=10, p=1, scale=1, tol=0).fit(train, values[:80])
-    kernel = RetGK(n_steps=10, tol=0, random_state=0)
+    kernel = RetGK(walks=Walks(n_steps=10), tol=0, random_state=0)
     constant = 1e7  # an intercept is the limit of a constant feature without penalty
     reference = KernelRidge(alpha=1 / 20, kernel="precomputed")
     reference.fit(kernel.fit_transform(train) + constant, values[:80])
@@ -37,17 +40,17 @@ def test_same_as_kernel_ridge_regression(graphs, values):
     np.testing.assert_allclose(model.predict(test), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_learns(graphs, values, approximate):
-    model = quick(approximate=approximate).fit(graphs[:80], values[:80])
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_learns(graphs, values, n_components):
+    model = quick(n_components=n_components).fit(graphs[:80], values[:80])
     assert model.score(graphs[80:], values[80:]) > 0.7
     assert model.best_score_ > 0.7
     assert model.cv_results_["params"][model.best_index_] == model.best_params_
 
 
-@pytest.mark.parametrize("approximate", [False, True])
-def test_landmarks(graphs, values, approximate):
-    model = quick(approximate=approximate, n_landmarks=50).fit(graphs[:80], values[:80])
+@pytest.mark.parametrize("n_components", [None, 1024])
+def test_landmarks(graphs, values, n_components):
+    model = quick(n_components=n_components, n_landmarks=50).fit(graphs[:80], values[:80])
     assert len(model.support_) == model.dual_coef_.shape[1] == 50
     assert (np.diff(model.support_) > 0).all()
     assert model.score(graphs[80:], values[80:]) > 0.6

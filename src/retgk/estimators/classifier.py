@@ -15,9 +15,9 @@ from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     MAX_EXACT_GRAPHS,
     Candidates,
+    Fitting,
     GraphPredictor,
     decision_values,
-    fit_machine,
     is_embedded,
     kernel_to_fit,
     taken_by,
@@ -222,8 +222,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
             score: Score = mean_hits(task.trial, task.weights)
             if self.scoring is not None:
                 score = fold_scorer(self.scoring, self, task.trial)
-            parts = (solver, columns, task.trial.folds, score, seed)
-            decisions = fit_machine(self, data, kernel, *parts)
+            fitting = Fitting(self, data, solver, columns, task.trial.folds, score, seed)
+            decisions = fitting.fit(kernel)
             self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
             self._fit_calibration(task.trial, decisions)
         return self

@@ -211,14 +211,6 @@ class RetGK(GraphKernel):
         "attributes": ATTRIBUTE_KERNEL,
         "graph_kernel": ExponentialGraphKernel(),
     }
-    usual_candidates: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "scale_attributes": ("standard", "raw", "drop"),
-        # the order is that of accuracy on collections that are in no table of results: MUTAG,
-        # PTC_MM, PTC_FR, PTC_FM and COX2, ten folds twice
-        "depth": (2, 0, 1, 3),
-        "graph_kernel__p": (1, 2),
-        "graph_kernel__scale": (1, 8),
-    }
     fitted_fields = ("engine_", "walks_", "intake_", "graph_kernel_")
 
     engine_: ExactEngine | EmbeddedEngine
@@ -257,6 +249,18 @@ class RetGK(GraphKernel):
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @property
+    def usual_candidates(self) -> Mapping[str, Sequence[Any]]:  # type: ignore[override]
+        """What a classifier tries for parameters that were left at their defaults."""
+        return {
+            "scale_attributes": ("standard", "raw", "drop"),
+            # the order is that of accuracy on collections that are in no table of results: MUTAG,
+            # PTC_MM, PTC_FR, PTC_FM and COX2, ten folds twice
+            "depth": (2, 0, 1, 3) if self.n_components is None else (0, 2),
+            "graph_kernel__p": (1, 2),
+            "graph_kernel__scale": (1, 8),
+        }
 
     def fit_batch(self, batch: GraphBatch) -> None:
         graph_kernel = self.graph_kernel or ExponentialGraphKernel()
@@ -361,8 +365,9 @@ class RetGK(GraphKernel):
         return rows, self._with_themselves(norms)
 
     def norms(self, batch: GraphBatch | None = None) -> Floats:
-        own = self.squared_norms_ if batch is None else self.compare(batch).squared_norms()
-        return self._with_themselves(own)
+        if batch is None:
+            return self._with_themselves(self.squared_norms_)
+        return self._with_themselves(self.engine_.compare(self.features(batch)).squared_norms())
 
     def _with_themselves(self, norms: Floats) -> Floats:
         if self.graph_kernel_ == PolynomialGraphKernel():
@@ -376,15 +381,15 @@ class RetGK(GraphKernel):
 
     def compare(self, batch: GraphBatch) -> Any:
         """Put new graphs, which are checked, beside the fitted ones."""
-        features = self.features(batch)
-        if isinstance(self.engine_, ExactEngine):  # random features find them piece by piece
-            _ = features.probabilities
-        return self.engine_.compare(features)
+        warn_of_unknown_labels(batch.label_names, self.label_names_)
+        return self.engine_.compare(self.features(batch))
 
     def features(self, batch: GraphBatch) -> NodeFeatures:
         """New graphs as the engine takes them."""
-        warn_of_unknown_labels(batch.label_names, self.label_names_)
-        return NodeFeatures(self.intake_.completed(batch), self.walks_, self.n_jobs)
+        found = NodeFeatures(self.intake_.completed(batch), self.walks_, self.n_jobs)
+        if isinstance(self.engine_, ExactEngine):  # random features find them piece by piece
+            _ = found.probabilities
+        return found
 
     def batch_vectors(self, batch: GraphBatch) -> Any:
         engine = self.engine_
@@ -399,6 +404,7 @@ class RetGK(GraphKernel):
                 "graph_kernel=PolynomialGraphKernel(), whose values are inner products of mean "
                 "embeddings"
             )
+        warn_of_unknown_labels(batch.label_names, self.label_names_)
         return engine.embed(self.features(batch), is_sparse=False)
 
     def distances(self, X: GraphsLike | None = None) -> Floats:

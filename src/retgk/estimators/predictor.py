@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 from itertools import groupby
@@ -60,7 +60,6 @@ GRAPHS_AT_A_TIME = 4096
 
 _SMALLER = "use kernel=RetGK(n_components=1024)"
 _COMPONENTS = 1024
-_DEPTHS_OF_EMBEDDINGS = (0, 2)
 
 
 class GraphPredictor(TakesGraphs):
@@ -236,7 +235,7 @@ def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
             f"{model.kernel!r:.80}"
         )
     # the work of the exact kernel is the square of the nodes, for each candidate
-    n_runs = len(RetGK.usual_candidates["scale_attributes"]) if batch.n_attributes else 1
+    n_runs = len(RetGK().usual_candidates["scale_attributes"]) if batch.n_attributes else 1
     n_nodes = batch.n_nodes * n_runs**0.5
     is_large = len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
     return RetGK(n_components=_COMPONENTS if is_large else None)
@@ -247,60 +246,135 @@ def is_embedded(kernel: GraphKernel) -> bool:
     return isinstance(kernel, RetGK) and kernel.n_components is not None
 
 
-def fit_machine(
-    model: GraphPredictor,
-    data: TrainingSet,
-    kernel: GraphKernel,
-    solver: Solver,
-    columns: Ints,
-    folds: Sequence[Fold],
-    score: Score,
-    seed: int,
-) -> list[Floats]:
-    """Choose among candidates, train, and give out-of-fold decision values for a calibration."""
-    log = FitLog(model.verbose)
-    kernel = kernel.with_common(model.n_jobs, seed)
-    fitting = _Fitting(model, data, solver, columns, folds, score, seed, log)
-    candidates: dict[str, Any] = {}
-    if isinstance(model.candidates, Mapping):
-        candidates = _checked_candidates(kernel, model.candidates)
-    elif isinstance(kernel, Combination):
-        kernel, params = _with_chosen_parts(kernel, fitting)
-        candidates = {name: (value,) for name, value in params.items()}
-    elif model.candidates == "auto":
-        candidates = usual_candidates(kernel)
-    selection, choice = _selected(kernel, candidates, fitting, log)
-    log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
-    with log.seconds("training on %d graphs", len(data.batch)):
-        machine = solver.train(choice.products, choice.graph_kernel, choice.params["C"])
-
-    model.cv_results_ = cross_validation_table(selection.rows, np.array(selection.scores))
-    model.best_params_, model.best_index_ = choice.params, choice.place
-    model.best_score_, model.n_splits_ = fold_mean(choice.scores), len(folds)
-    model.solver_ = solver.name
-    model.kernel_ = choice.kernel(choice.graph_kernel, machine.support)
-    model.support_ = data.positions[columns[machine.support]]
-    model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
-    return choice.decisions
-
-
-class _Fitting(NamedTuple):
-    """What does not change from one candidate to the next."""
+@dataclass(frozen=True)
+class Fitting:
+    """One call of `fit`: candidates are compared, and the machine of the best is trained."""
 
     model: GraphPredictor
     data: TrainingSet
     solver: Solver
     columns: Ints
+    """Graphs that the machine is expressed in: all, or landmarks."""
     folds: Sequence[Fold]
     score: Score
     seed: int
-    log: "FitLog"
+
+    def fit(self, kernel: GraphKernel) -> list[Floats]:
+        """Choose and train; out-of-fold decision values are for a calibration."""
+        model, log = self.model, FitLog(self.model.verbose)
+        kernel = kernel.with_common(model.n_jobs, self.seed)
+        selection, choice = self._selected(kernel, self._candidates(kernel, log), log)
+        log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
+        with log.seconds("training on %d graphs", len(self.data.batch)):
+            penalty = choice.params["C"]
+            machine = self.solver.train(choice.products, choice.graph_kernel, penalty)
+
+        model.cv_results_ = cross_validation_table(selection.rows, np.array(selection.scores))
+        model.best_params_, model.best_index_ = choice.params, choice.place
+        model.best_score_, model.n_splits_ = fold_mean(choice.scores), len(self.folds)
+        model.solver_ = self.solver.name
+        model.kernel_ = choice.kernel(choice.graph_kernel, machine.support)
+        model.support_ = self.data.positions[self.columns[machine.support]]
+        model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
+        return choice.decisions
+
+    def _candidates(self, kernel: GraphKernel, log: "FitLog") -> Mapping[str, Any]:
+        given = self.model.candidates
+        if given is None or isinstance(given, Mapping):
+            return _checked_candidates(kernel, given or {})
+        if not isinstance(kernel, Combination):
+            return usual_candidates(kernel)
+        # each part is chosen as if it were alone: no more work than all of them
+        chosen: dict[str, Any] = {}
+        for prefix, part in kernel.leaves():
+            candidates = usual_candidates(part)
+            if candidates:
+                params = self._selected(part, candidates, FitLog(0))[1].params
+                chosen |= {prefix + name: (own,) for name, own in params.items() if name != "C"}
+        log.info("chosen for the parts: %s", {name: own for name, (own,) in chosen.items()})
+        return chosen
+
+    def _selected(
+        self, kernel: GraphKernel, candidates: Mapping[str, Any], log: "FitLog"
+    ) -> tuple[Selection, Choice]:
+        """Compare all candidates of a kernel and of C."""
+        model, folds = self.model, self.folds
+        penalties = checked_penalties(model.C)
+        selection = Selection(
+            self.solver, penalties, folds, self.score, model.n_jobs, log.candidate
+        )
+        if isinstance(kernel, RetGK):
+            self._consider_retgk(kernel, candidates, selection, log)
+            return selection, selection.clearly_best(_smallest_gain(model, folds))
+        combinations = combinations_of(candidates)
+        kernels = [(own, clone(kernel).set_params(**own)) for own in combinations]
+        for _, own in kernels:
+            own.check()
+        self._check_memory(3, _SMALLER)
+        for number, (params, own) in enumerate(kernels if folds else kernels[:1]):
+            with log.seconds("kernel %d of %d", number + 1, len(kernels)):
+                values = own.fit_transform(self.data.batch)
+            norms, columns = values.diagonal().copy(), self.columns
+            values = values if len(columns) == len(values) else values[:, columns].copy()
+            products = GraphProducts(values, norms, columns, self.data.weights)
+            selection.consider(params, partial(self._kept, own), products, [({}, _AS_IT_IS)])
+        return selection, selection.best()
+
+    def _kept(self, kernel: GraphKernel, _: KernelOfMeans, support: Ints) -> GraphKernel:
+        return kernel.keep(self.columns[support])
+
+    def _consider_retgk(
+        self, kernel: RetGK, candidates: Mapping[str, Any], selection: Selection, log: "FitLog"
+    ) -> None:
+        """
+        Compare candidates of RetGK, which have much in common.
+
+        Depths share their levels, all of them their return probabilities, and the kernels on top
+        of the inner products share these.
+        """
+        intake, batch = fit_intake(kernel, self.data.batch)
+        n_columns, folds, solver = len(self.columns), self.folds, self.solver
+        is_exact, is_whole = not is_embedded(kernel), n_columns == len(batch)
+        of_graphs = {n: own for n, own in candidates.items() if n.startswith("graph_kernel")}
+        of_nodes = {name: own for name, own in candidates.items() if name not in of_graphs}
+        on_top = [
+            (own, clone(kernel).set_params(**own).graph_kernel or ExponentialGraphKernel())
+            for own in combinations_of(of_graphs)
+        ]
+        for _, graph_kernel in on_top:
+            check_graph_kernel(graph_kernel, 2)
+        found = _node_candidates(kernel, of_nodes, batch)
+        # products, kernel values and a copy; levels of all depths; the vectors of embeddings
+        n_copies = 3 + max(one.kernel.depth for one in found) if is_exact else 4
+        self._check_memory(n_copies, _SMALLER if is_exact else "give fewer graphs")
+        sizes = (n_columns, len(on_top), len(selection.penalties), len(folds))
+        n_machines = getattr(solver, "n_machines", 1)
+        size = FitSize(not is_exact, *sizes, n_machines, solver.name == LandmarkRidge.name)
+        announce(self.model, batch, [one.kernel for one in found], size, log)
+        runs = _runs(
+            found if folds else found[:1], is_exact and is_whole and kernel.level_weights is None
+        )
+        for number, run in enumerate(runs):
+            with log.seconds("inner products %d of %d", number + 1, len(runs)):
+                if is_exact:
+                    _ = run[0].features.probabilities  # found once for all candidates
+                fitted = _fit_run(run, self.columns)
+            with log.seconds("choosing C and the kernel on top of them"):
+                for one, engine, products in fitted:
+                    weighted = replace(products, weights=self.data.weights)
+                    taken = partial(_taken, one, engine, intake)
+                    selection.consider(one.params, taken, weighted, on_top)
+
+    def _check_memory(self, n_copies: float, remedy: str) -> None:
+        n_graphs, n_columns = len(self.data.batch), len(self.columns)
+        n_copies = 2.2 if n_columns < n_graphs else n_copies  # landmarks keep moments
+        check_room(int(8 * n_copies * n_graphs * n_columns), "the kernel matrix", remedy)
 
 
 _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
 
 
-def _checked_candidates(kernel: GraphKernel, given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_candidates(kernel: GraphKernel, given: Mapping[str, Any]) -> Mapping[str, Any]:
     known = kernel.get_params()
     for name in given:
         if name not in known:
@@ -308,70 +382,18 @@ def _checked_candidates(kernel: GraphKernel, given: Mapping[str, Any]) -> dict[s
             raise InvalidInputError(
                 f"candidates has {name!r}, which is no parameter of {kernel!r:.80}; {advice}"
             )
-    return dict(given)
+    return given
 
 
 def usual_candidates(kernel: GraphKernel) -> dict[str, Any]:
     """What a kernel says is worth trying, of the parameters that are left at their defaults."""
     defaults = {name: own.default for name, own in signature(type(kernel)).parameters.items()}
-    usual = {
-        name: values
-        for name, values in kernel.usual_candidates.items()
-        if getattr(kernel, name.partition("__")[0]) == defaults[name.partition("__")[0]]
-    }
-    if is_embedded(kernel) and "depth" in usual:
-        usual["depth"] = _DEPTHS_OF_EMBEDDINGS
+    usual = {}
+    for name, values in kernel.usual_candidates.items():
+        owner = name.partition("__")[0]
+        if getattr(kernel, owner) == defaults[owner]:
+            usual[name] = values
     return usual
-
-
-def _with_chosen_parts(
-    kernel: Combination, fitting: _Fitting
-) -> tuple[Combination, dict[str, Any]]:
-    """Choose the parameters of every part as if it were alone: no more work than all of them."""
-    chosen: dict[str, Any] = {}
-    if fitting.model.candidates != "auto":
-        return kernel, chosen
-    quiet = FitLog(0)
-    for prefix, leaf in kernel.leaves():
-        candidates = usual_candidates(leaf)
-        if candidates:
-            _, choice = _selected(clone(leaf), candidates, fitting, quiet)
-            own = {name: value for name, value in choice.params.items() if name != "C"}
-            chosen |= {prefix + name: value for name, value in own.items()}
-    fitting.log.info("chosen for the parts: %s", chosen)
-    return clone(kernel).set_params(**chosen), chosen
-
-
-def _selected(
-    kernel: GraphKernel, candidates: Mapping[str, Any], fitting: _Fitting, log: "FitLog"
-) -> tuple[Selection, Choice]:
-    """Consider all candidates of a kernel and of C, and give the one that is chosen."""
-    model, folds = fitting.model, fitting.folds
-    penalties = checked_penalties(model.C)
-    selection = Selection(
-        fitting.solver, penalties, folds, fitting.score, model.n_jobs, log.candidate
-    )
-    if isinstance(kernel, RetGK):
-        _consider_retgk(kernel, candidates, fitting, selection, log)
-        return selection, selection.clearly_best(_smallest_gain(model, folds))
-    batch, columns = fitting.data.batch, fitting.columns
-    n_copies = 2.2 if len(columns) < len(batch) else 3
-    check_room(int(8 * n_copies * len(batch) * len(columns)), "the kernel matrix", _SMALLER)
-    combinations = combinations_of(candidates)
-    for number, params in enumerate(combinations if folds else combinations[:1]):
-        own = clone(kernel).set_params(**params)
-        with log.seconds("kernel %d of %d", number + 1, len(combinations)):
-            values = own.fit_transform(batch)
-        norms = values.diagonal().copy()
-        values = np.ascontiguousarray(values[:, columns] if len(columns) < len(batch) else values)
-        products = GraphProducts(values, norms, columns, fitting.data.weights)
-        on_top: list[tuple[dict[str, Any], Any]] = [({}, _AS_IT_IS)]
-        selection.consider(params, partial(_kept, own, columns), products, on_top)
-    return selection, selection.clearly_best(0.0) if not combinations[1:] else selection.best()
-
-
-def _kept(kernel: GraphKernel, columns: Ints, _: Any, support: Ints) -> GraphKernel:
-    return kernel.keep(columns[support])
 
 
 def _smallest_gain(model: GraphPredictor, folds: Sequence[Fold]) -> float:
@@ -379,10 +401,6 @@ def _smallest_gain(model: GraphPredictor, folds: Sequence[Fold]) -> float:
     if not (is_classifier(model) and model.scoring in (None, "accuracy") and folds):
         return 0.0
     return 1.5 / len(np.unique(np.concatenate([test for _, test in folds])))
-
-
-# Candidates of RetGK: depths share their levels, all of them their return probabilities, and the
-# kernels on top of the inner products share these.
 
 
 class _Candidate(NamedTuple):
@@ -394,46 +412,6 @@ class _Candidate(NamedTuple):
     features: NodeFeatures
 
 
-def _consider_retgk(
-    kernel: RetGK,
-    candidates: Mapping[str, Any],
-    fitting: _Fitting,
-    selection: Selection,
-    log: "FitLog",
-) -> None:
-    model, columns, folds = fitting.model, fitting.columns, fitting.folds
-    intake, batch = fit_intake(kernel, fitting.data.batch)
-    is_exact = not is_embedded(kernel)
-    of_nodes = {name: own for name, own in candidates.items() if not name.startswith("graph_kern")}
-    of_graphs = {name: own for name, own in candidates.items() if name not in of_nodes}
-    on_top = [
-        (own, clone(kernel).set_params(**own).graph_kernel or ExponentialGraphKernel())
-        for own in combinations_of(of_graphs)
-    ]
-    for _, graph_kernel in on_top:
-        check_graph_kernel(graph_kernel, 2)
-    found = _candidates(kernel, of_nodes, batch)
-    _check_memory(found, len(batch), len(columns))
-    is_ridge = fitting.solver.name == LandmarkRidge.name
-    n_machines = getattr(fitting.solver, "n_machines", 1)
-    n_penalties = len(selection.penalties)
-    sizes = (len(columns), len(on_top), n_penalties, len(folds), n_machines)
-    size = FitSize(not is_exact, *sizes, is_ridge)
-    announce(model, batch, [one.kernel for one in found], size, log)
-    shares_levels = is_exact and len(columns) == len(batch) and kernel.level_weights is None
-    runs = _runs(found if folds else found[:1], shares_levels)
-    for number, run in enumerate(runs):
-        with log.seconds("inner products %d of %d", number + 1, len(runs)):
-            if is_exact:
-                _ = run[0].features.probabilities  # found once for all candidates
-            fitted = _fit_run(run, columns)
-        with log.seconds("choosing C and the kernel on top of them"):
-            for one, engine, products in fitted:
-                weighted = replace(products, weights=fitting.data.weights)
-                taken = partial(_taken, one, engine, intake)
-                selection.consider(one.params, taken, weighted, on_top)
-
-
 def _taken(
     one: _Candidate, engine: Any, intake: GraphIntake, graph_kernel: KernelOfMeans, support: Ints
 ) -> RetGK:
@@ -442,7 +420,7 @@ def _taken(
     return kernel.take_engine(engine.keep(support), one.features.walks, graph_kernel, intake)
 
 
-def _candidates(kernel: RetGK, grid: Mapping[str, Any], batch: GraphBatch) -> list[_Candidate]:
+def _node_candidates(kernel: RetGK, grid: Mapping[str, Any], batch: GraphBatch) -> list[_Candidate]:
     """Engines to choose from, all checked, that share one computation of return probabilities."""
     grid = dict(grid)
     may_drop = len(candidates_of(grid.get("scale_attributes", "raw"), "scale_attributes")) > 1
@@ -469,16 +447,6 @@ def _candidates(kernel: RetGK, grid: Mapping[str, Any], batch: GraphBatch) -> li
         _Candidate(*own, engine, shared)
         for own, engine, shared in zip(kernels, engines, features, strict=True)
     ]
-
-
-def _check_memory(candidates: Sequence[_Candidate], n_graphs: int, n_columns: int) -> None:
-    # products, kernel values and a copy; embeddings hold their vectors too; landmarks keep moments
-    is_exact = not is_embedded(candidates[0].kernel)
-    n_copies = 2.2 if n_columns < n_graphs else 3 if is_exact else 4
-    if is_exact:
-        n_copies += max(one.kernel.depth for one in candidates)
-    n_bytes = int(8 * n_copies * n_graphs * n_columns)
-    check_room(n_bytes, "the kernel matrix", _SMALLER if is_exact else "give fewer graphs")
 
 
 def _runs(candidates: Sequence[_Candidate], shares_levels: bool) -> list[list[_Candidate]]:
@@ -581,7 +549,7 @@ _REMEDIES = {
     "walks": 'Walks(method="monte-carlo") estimates return probabilities in a fraction of that',
     "exact": "use kernel=RetGK(n_components=1024)",
     "embedded": "use a smaller n_components",
-    "choosing": "give fewer candidates, such as C=10, or fewer folds",
+    "choosing": "give fewer candidates, such as C=10 and candidates={}, or fewer folds",
     "nodes": "give fewer candidates of what describes nodes",
     "landmarks": "use a smaller n_landmarks",
     "graphs": "give fewer graphs",

@@ -12,9 +12,9 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     Candidates,
+    Fitting,
     GraphPredictor,
     decision_values,
-    fit_machine,
     kernel_to_fit,
     taken_by,
     unchanged_on_failure,
@@ -191,7 +191,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             score: Score = mean_r2(trial)
             if self.scoring is not None:
                 score = fold_scorer(self.scoring, self, trial)
-            fit_machine(self, data, kernel, solver, landmarks, folds, score, seed)
+            Fitting(self, data, solver, landmarks, folds, score, seed).fit(kernel)
         return self
 
     def __sklearn_tags__(self) -> Any:

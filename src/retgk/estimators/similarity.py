@@ -257,7 +257,7 @@ def _one(graph: GraphsLike, name: str, like: Reading | None = None) -> GraphBatc
     batch = batch_like(graph, like, "others")
     if len(batch) != 1:
         raise InvalidInputError(
-            f"{name} must be one graph, got {len(batch)}; use pairwise_distances or RetGK for many"
+            f"{name} must be one graph, got {len(batch)}; use distances or RetGK for many"
         )
     return batch
 

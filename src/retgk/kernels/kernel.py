@@ -19,12 +19,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import (
-    MAX_ATTRIBUTES,
-    Constraints,
-    Number,
-    check_model_parameters,
-)
+from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number, check_model_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -209,6 +204,10 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
         self.fit_batch(batch)
         return self
 
+    def check(self) -> None:
+        """Raise unless the parameters are valid, as far as can be said without graphs."""
+        check_model_parameters(self)
+
     def taken(self, X: Any) -> Any:
         """Graphs as they come, in the form in which this kernel is fitted on them."""
         return as_batch(X)
@@ -352,17 +351,10 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
         tags.input_tags.two_d_array = False
         return tags
 
-    def check_parameters(self) -> None:
-        """Raise where a parameter is out of bounds, of kernels inside too."""
-        check_model_parameters(self)
-        for part in getattr(self, "given_parts", ()):
-            part.check_parameters()
-
     def with_common(self, n_jobs: int | None, seed: int | None) -> Self:
         """Copy, not fitted, with threads and a seed wherever it has none of its own."""
         common = {"n_jobs": n_jobs, "random_state": seed}
         copied: Self = clone(self)
-        copied.check_parameters()
         return copied.set_params(
             **{
                 name: common[name.rpartition("__")[2]]
@@ -429,7 +421,17 @@ class Combination(GraphKernel):
         """Kernels that it is made of, as they were given."""
         return [getattr(self, name) for name in self.part_names]
 
+    def check(self) -> None:
+        super().check()
+        for name, part in zip(self.part_names, self.given_parts, strict=True):
+            if not isinstance(part, GraphKernel):
+                raise InvalidInputError(
+                    f"{name} must be a kernel such as RetGK(), got {part!r:.80}"
+                )
+            part.check()
+
     def fit_batch(self, batch: GraphBatch) -> None:
+        self.check()
         parts = [clone(part) for part in self.given_parts]
         for part in parts:
             part.fit(batch)

@@ -125,16 +125,16 @@ class Selection:
                 self._best = choice
 
     def best(self) -> Choice:
-        assert self._best is not None
-        return self._best
-
-    def clearly_best(self, smallest_gain: float) -> Choice:
-        """The first kernel, unless another beats it by more than the gain's standard error."""
         if self.folds and np.isnan(self.scores).all():
             raise InvalidInputError(
                 "the score of every candidate is NaN in every fold; use another scoring, or other "
                 "folds"
             )
+        assert self._best is not None
+        return self._best
+
+    def clearly_best(self, smallest_gain: float) -> Choice:
+        """The first kernel, unless another beats it by more than the gain's standard error."""
         best, first = self.best(), self._first
         assert first is not None
         return best if _is_clearly_better(best, first, smallest_gain) else first
