@@ -188,7 +188,7 @@ KINDS = {
 
 def graphs_of_kind(kind, n_graphs=9):
     graphs = make_graph_classification(
-        n_graphs=n_graphs, n_labels=3, n_attributes=2, n_nodes=(5, 12), random_state=1
+        n_graphs=n_graphs, n_labels=3, n_attributes=2, n_nodes=(5, 12), rng=1
     ).graphs
     with_labels, with_attributes = KINDS[kind]
     graphs = graphs if with_labels else graphs.without_labels()
@@ -314,7 +314,7 @@ def nodes_of(batch, n_steps, codes=None):
 
 def three_classes():
     return make_graph_classification(
-        n_graphs=90, n_classes=3, n_labels=3, n_nodes=(5, 15), random_state=0
+        n_graphs=90, n_classes=3, n_labels=3, n_nodes=(5, 15), rng=0
     )
 
 

@@ -20,7 +20,7 @@ N_GRAPHS = 40
 
 
 DATA = make_graph_classification(
-    N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 12), random_state=0
+    N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 12), rng=0
 )
 
 

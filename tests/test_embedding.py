@@ -319,7 +319,7 @@ KERNELS_OF_PHASES = {"structure": Laplacian(5.0), "attributes": Laplacian(0.7)}
 @pytest.fixture(scope="module")
 def graphs():
     return make_graph_classification(
-        n_graphs=8, n_labels=3, n_attributes=2, n_nodes=(5, 9), random_state=3
+        n_graphs=8, n_labels=3, n_attributes=2, n_nodes=(5, 9), rng=3
     ).graphs
 
 
@@ -452,7 +452,7 @@ def test_a_vector_is_the_mean_over_drawn_nodes(options: dict[str, Any]) -> None:
     graph = scale_free(300)
     how = {"n_components": 7, "feature_map": "joint", "random_state": 0}
     embedding = RetGKEmbedding(10, nodes=40, **how, **options).fit(graph)
-    nodes = sample_nodes(graph, 40, random_state=embedding.walk_seed_)
+    nodes = sample_nodes(graph, 40, rng=embedding.walk_seed_)
     seeds = {"random_state": embedding.walk_seed_}
     probabilities = return_probabilities(graph, 10, nodes=nodes, **seeds, **options)
     expected = embedding.maps_[0](probabilities).mean(axis=0)
@@ -533,7 +533,7 @@ def test_models_and_the_command_keep_the_nodes(tmp_path: Path) -> None:
 
 # Attributes at the limits of float64: the right answer or a clear error, never a constant
 
-DATA = make_graph_classification(n_graphs=20, random_state=0)
+DATA = make_graph_classification(n_graphs=20, rng=0)
 NORMAL = np.random.default_rng(0).normal(size=(DATA.graphs.n_nodes, 2))
 MODELS = [
     RetGK(random_state=0),

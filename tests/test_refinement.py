@@ -162,7 +162,7 @@ def test_many_nodes_of_few_colours():
 @pytest.mark.slow
 def test_depths_share_their_levels():
     """Candidates of depth give what models of one depth give."""
-    data = make_graph_classification(n_graphs=40, n_labels=2, random_state=0)
+    data = make_graph_classification(n_graphs=40, n_labels=2, rng=0)
     for make in (GraphClassifier, GraphRegressor):
         options = {"C": 10.0, "p": 1, "scale": 1, "cv": 3, "random_state": 0, "tol": 0}
         several = make(depth=(0, 2, 1), **options).fit(data.graphs, data.targets)
@@ -179,12 +179,12 @@ def test_depths_share_their_levels():
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_engine_at_a_smaller_depth(depth):
-    graphs = make_graph_classification(n_graphs=20, n_labels=2, random_state=0).graphs
+    graphs = make_graph_classification(n_graphs=20, n_labels=2, rng=0).graphs
     features = NodeFeatures(graphs, Walks(6))
     deep = ExactEngine(KERNEL, depth=3, tol=0).fit(features)
     own, alone = deep.at_depth(depth), ExactEngine(KERNEL, depth=depth, tol=0).fit(features)
     assert np.abs(own.inner_products() - alone.inner_products()).max() <= 1e-12
-    others = make_graph_classification(n_graphs=5, n_labels=2, random_state=1).graphs
+    others = make_graph_classification(n_graphs=5, n_labels=2, rng=1).graphs
     new, kept = NodeFeatures(others, Walks(6)), np.array([3, 1])
     first, second = own.keep(kept).compare(new), alone.keep(kept).compare(new)
     assert np.abs(first.products() - second.products()).max() <= 1e-12
@@ -207,7 +207,7 @@ ESTIMATORS = {
 
 @pytest.fixture(scope="module")
 def data():
-    found = make_graph_classification(n_graphs=40, random_state=1)
+    found = make_graph_classification(n_graphs=40, rng=1)
     rng = np.random.default_rng(2)
     values = rng.normal(size=(found.graphs.n_nodes, 3))
     return found.graphs.without_labels().with_attributes(values), found.targets

@@ -26,8 +26,8 @@ from retgk.search.vectors import CONNECTIVITY, check_neighbour_file, fit_codec, 
 from tests.errors import fails
 from tests.model_file_mutations import with_array
 
-GRAPHS = make_graph_classification(600, n_labels=3, n_nodes=(6, 14), random_state=0).graphs
-OTHERS = make_graph_classification(40, n_labels=3, n_nodes=(6, 14), random_state=1).graphs
+GRAPHS = make_graph_classification(600, n_labels=3, n_nodes=(6, 14), rng=0).graphs
+OTHERS = make_graph_classification(40, n_labels=3, n_nodes=(6, 14), rng=1).graphs
 EMBEDDING = RetGKEmbedding(
     feature_map="phases", n_components=128, dtype=np.float32, random_state=0
 ).fit(GRAPHS)
@@ -324,7 +324,7 @@ def test_the_given_embedding_is_left_alone() -> None:
 
 # Equal graphs are found whatever the order of their nodes, and others are not taken for equal
 
-UNIQUE = make_graph_classification(30, n_labels=3, n_nodes=(5, 9), random_state=0).graphs
+UNIQUE = make_graph_classification(30, n_labels=3, n_nodes=(5, 9), rng=0).graphs
 
 
 def shuffled(graph: GraphBatch, rng: np.random.Generator) -> GraphBatch:

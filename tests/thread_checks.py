@@ -22,7 +22,7 @@ from retgk.kernels import (
 
 def answers_of_models():
     """What to call, by name: fitted models with graphs that are new to them."""
-    data = make_graph_classification(40, n_labels=3, n_attributes=2, random_state=0)
+    data = make_graph_classification(40, n_labels=3, n_attributes=2, rng=0)
     graphs, new = data.graphs[:30], data.graphs[30:]
     model = GraphClassifier(random_state=0, n_jobs=2).fit(graphs, data.targets[:30])
     kernels = [

@@ -491,7 +491,7 @@ def explore(
             projection=projection,
             max_drawn_nodes=max_drawn_nodes,
             n_jobs=n_jobs,
-            random_state=seed,
+            rng=seed,
         )
     with watch.timing("write"):
         page.save(output)

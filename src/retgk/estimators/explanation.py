@@ -62,7 +62,7 @@ class Explanation:
     >>> import numpy as np
     >>> from retgk import GraphClassifier
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=40, random_state=0)
+    >>> data = make_graph_classification(n_graphs=40, rng=0)
     >>> model = GraphClassifier(random_state=0).fit(data.graphs[:30], data.targets[:30])
     >>> found = model.explain(data.graphs[30:])
     >>> whole = found.baseline[2] + found.of(2).sum()

@@ -179,7 +179,7 @@ class RetGK(GraphKernel):
     --------
     >>> from retgk import RetGK, Walks
     >>> from retgk.datasets import make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = RetGK(walks=Walks(n_steps=20), random_state=0)
     >>> kernel.fit_transform(graphs).shape
     (6, 6)

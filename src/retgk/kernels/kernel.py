@@ -120,7 +120,7 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
     ...
     ...     def products(self, x, y):
     ...         return np.exp(-self.gamma * (x - y.T) ** 2)
-    >>> data = make_graph_classification(n_graphs=40, random_state=0)
+    >>> data = make_graph_classification(n_graphs=40, rng=0)
     >>> Density(gamma=100.0).fit_transform(data.graphs).shape
     (40, 40)
     >>> kernel = Density() + 0.5 * WeisfeilerLehman(n_iter=2)

@@ -347,7 +347,7 @@ class DeepGraph(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import DeepGraph
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = DeepGraph(n_components=10, random_state=0)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

@@ -291,7 +291,7 @@ class GraphInvariant(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import GraphInvariant
-    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, rng=0).graphs
     >>> kernel = GraphInvariant(radius=1)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

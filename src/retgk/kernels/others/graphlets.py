@@ -193,7 +193,7 @@ class Graphlets(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import Graphlets
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = Graphlets()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

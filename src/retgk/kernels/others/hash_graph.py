@@ -205,7 +205,7 @@ class HashGraph(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import HashGraph
-    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, rng=0).graphs
     >>> kernel = HashGraph(n_hashes=5, random_state=0)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

@@ -280,7 +280,7 @@ class ShortestPath(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import ShortestPath
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = ShortestPath()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

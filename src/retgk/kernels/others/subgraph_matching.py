@@ -525,7 +525,7 @@ class SubgraphMatching(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import Bridge, SubgraphMatching
-    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=1, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=1, rng=0).graphs
     >>> kernel = SubgraphMatching(k=4)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
