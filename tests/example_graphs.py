@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import retgk
-from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, return_probabilities
+from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, Walks, return_probabilities
 from retgk.datasets import make_graph_classification
 from retgk.kernels import RetGKEmbedding
 from retgk.kernels.others import all_kernels
@@ -313,13 +313,12 @@ def nodes_of(batch, n_steps, codes=None):
 
 
 def three_classes():
-    return make_graph_classification(
-        n_graphs=90, n_classes=3, n_labels=3, n_nodes=(5, 15), rng=0
-    )
+    return make_graph_classification(n_graphs=90, n_classes=3, n_labels=3, n_nodes=(5, 15), rng=0)
 
 
 def quick(**options):
-    return GraphClassifier(**({"n_steps": 10, "cv": 3, "depth": 0, "random_state": 0} | options))
+    given = {"kernel": RetGK(walks=Walks(10)), "cv": 3, "random_state": 0}
+    return GraphClassifier(**(given | {"candidates": FEW_CANDIDATES} | options))
 
 
 # Graphs whose edges have labels drawn at random, the same in both directions
@@ -370,7 +369,8 @@ def edge_label_values(graphs):
 
 # Random graphs and kernels of populations, and settings of quick tests
 
-QUICK = {"n_permutations": 99, "confidence": None, "bandwidths": 1.0, "depths": 0, "n_steps": 10}
+QUICK = {"n_permutations": 99, "confidence": None, "bandwidths": 1.0, "depths": 0}
+QUICK["walks"] = Walks(10)
 
 
 def random_graph(rng, density=0.3, n_nodes=8):

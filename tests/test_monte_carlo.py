@@ -173,9 +173,7 @@ def test_wanted_standard_error_is_honest(method):
     edges = rng.integers(300, size=(900, 2))
     graph = GraphBatch.from_edges(300, edges[edges[:, 0] != edges[:, 1]], symmetrize=True)
     truth = return_probabilities(graph, 12)
-    found = return_probabilities(
-        graph, 12, method=method, n_walks=3, standard_error=0.02, rng=0
-    )
+    found = return_probabilities(graph, 12, method=method, n_walks=3, standard_error=0.02, rng=0)
     assert np.sqrt(np.square(found - truth).mean(axis=0)).max() < 1.1 * 0.02
     spread = (found - truth).std(axis=0) / np.sqrt(300)
     assert (np.abs((found - truth).mean(axis=0)) <= 4 * spread + 1e-12).all()
@@ -202,7 +200,7 @@ def test_collisions_beat_returns():
     assert returns > 5 * collisions
 
 
-# What random_state may be, wherever users give one
+# What random_state and rng may be, wherever users give one
 
 DATA = make_graph_classification(12, rng=0)
 CALLS = {
@@ -219,7 +217,8 @@ CALLS = {
 @pytest.mark.parametrize("seed", ["x", -1, np.int64(-1), 1.5, {}], ids=repr)
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_seed_is_named(call, seed):
-    fails(lambda: CALLS[call](seed), ("random_state", "Generator"))
+    name = "rng" if call in ("data", "walks") else "random_state"
+    fails(lambda: CALLS[call](seed), (name, "Generator"))
 
 
 @pytest.mark.parametrize("call", ["seed_from", "whole_seed", "data"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retgk
-from retgk import two_sample_test
+from retgk import Walks, two_sample_test
 from retgk.kernels import Gaussian, Laplacian
 from retgk.stats import association_test, k_sample_test
 from retgk.stats.statistics import (
@@ -52,7 +52,7 @@ def test_level(n_graphs, method):
         pool = [random_graph(rng) for _ in range(n_graphs)]
         first, second = ([pool[i] for i in rng.integers(n_graphs, size=10)] for _ in range(2))
         second = [reordered(rng, matrix) for matrix in second]
-        settings = {**QUICK, "method": method, "n_walks": 50, "rng": seed}
+        settings = {**QUICK, "walks": Walks(10, method, 50), "rng": seed}
         return two_sample_test(first, second, **settings).p_value
 
     assert BAND[0] <= rejections(p_value) <= BAND[1]
@@ -152,7 +152,9 @@ def test_order_of_graphs_and_of_nodes_changes_nothing():
 def test_the_same_seed_gives_the_same_result_with_any_threads(method):
     sides = population_graphs(0, 8)[[0, *range(8)]], population_graphs(1, 8, 0.4)
     one, two = (
-        two_sample_test(*sides, n_permutations=300, rng=5, method=method, n_jobs=n_jobs)
+        two_sample_test(
+            *sides, n_permutations=300, rng=5, walks=Walks(method=method), n_jobs=n_jobs
+        )
         for n_jobs in (1, 2)
     )
     assert one.to_dict() == two.to_dict()
@@ -192,7 +194,7 @@ def test_witness_leaves_the_graph_itself_out():
     both = retgk.GraphBatch.concatenate(sides)
     from retgk.stats.design import KernelFamily, kernel_matrices
 
-    family = KernelFamily("nodes", options={"n_steps": 10})
+    family = KernelFamily("nodes", options={"walks": Walks(10)})
     kernel = kernel_matrices(both, family, 1, 0)[0][0].values
     own = [kernel[2, i] for i in range(5) if i != 2]
     assert found.witness[2] == pytest.approx(np.mean(own) - kernel[2, 5:].mean())
@@ -382,8 +384,8 @@ BAD = [
     (lambda: TEST(A, A, bandwidths=-1), ("bandwidths", "-1")),
     (lambda: TEST(A, A, bandwidths=[]), "bandwidths"),
     (lambda: TEST(A, A, depths=[0.5]), ("depths", "0.5")),
-    (lambda: TEST(A, A, n_stepz=3), ("n_stepz", "n_steps")),
-    (lambda: TEST(A, A, rng=-1), "random_state"),
+    (lambda: TEST(A, A, walk=Walks(3)), ("walk", "walks")),
+    (lambda: TEST(A, A, rng=-1), "rng"),
     (
         lambda: TEST(A, population_graphs(0, 4, n_nodes=9), nodes_correspond=True),
         ("graph 0", "8 nodes", "graph 4"),
@@ -700,9 +702,7 @@ def test_interval_of_a_correlation_is_one_of_correlations():
 def test_halves_without_a_block_of_both_groups():
     """One of nine blocks has graphs of both: there is an effect, but none of most halves."""
     groups = [*range(9), 8, *[8] * 10]
-    found = two_sample_test(
-        PEOPLE[:10], PEOPLE[10:], groups=groups, n_permutations=99, rng=0
-    )
+    found = two_sample_test(PEOPLE[:10], PEOPLE[10:], groups=groups, n_permutations=99, rng=0)
     assert found.effect.value > 0
     assert found.effect[1:] == (None, None)
 

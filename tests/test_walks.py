@@ -424,7 +424,10 @@ def test_weights_out_of_range_are_named(weight):
         options = {"method": method, "rng": 0}
         fails(lambda o=options: return_probabilities(batch, 5, self_loop=1.0, **o), about)
         assert np.isfinite(return_probabilities(batch, 5, **options)).all()
-    for estimator in (RetGK(self_loop=1), RetGKEmbedding(batch_size=1, self_loop=1)):
+    for estimator in (
+        RetGK(walks=Walks(self_loop=1)),
+        RetGKEmbedding(batch_size=1, walks=Walks(self_loop=1)),
+    ):
         fails(lambda own=estimator: own.fit(batch), about)
 
 

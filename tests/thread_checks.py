@@ -35,7 +35,7 @@ def answers_of_models():
     ]
     for kernel in kernels:
         kernel.fit(graphs)
-    walk = {"method": "monte-carlo", "n_walks": 10, "random_state": 0, "n_jobs": 2}
+    walk = {"method": "monte-carlo", "n_walks": 10, "rng": 0, "n_jobs": 2}
     return {
         "classifier": lambda: model.decision_function(new),
         "explanation": lambda: model.explain(new).shares,

@@ -284,7 +284,7 @@ class GraphInvariant(PeerKernel):
 
     The cost grows with the square of the number of nodes of all graphs, times the number of
     attributes and of colours of a node; without attributes, with the number of graphs and their
-    nodes. Labels of edges take part in the refinement. Without attributes, `features` gives the
+    nodes. Labels of edges take part in the refinement. Without attributes, `vectors` gives the
     sums of :math:`1/|g|` over all nodes of each colour as a sparse matrix.
 
     Examples

@@ -176,7 +176,7 @@ class Graphlets(PeerKernel):
     Attributes
     ----------
     graphlets_ : ndarray of int64, shape (n_graphlets, k, k)
-        Adjacency matrices of the graphlets, in the order of the columns of `features`: by number
+        Adjacency matrices of the graphlets, in the order of the columns of `vectors`: by number
         of edges, then by degrees.
     reading_ : Reading or None
         How the fitted graphs were read; new ones are read alike.

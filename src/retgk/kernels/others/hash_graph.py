@@ -198,7 +198,7 @@ class HashGraph(PeerKernel):
 
     Notes
     -----
-    The cost is that of `n_hashes` base kernels. `features` gives the counts of all of them, divided
+    The cost is that of `n_hashes` base kernels. `vectors` gives the counts of all of them, divided
     by :math:`\sqrt{I}`, as a sparse matrix.
 
     Examples
