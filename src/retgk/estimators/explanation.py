@@ -138,7 +138,7 @@ def _mean_kernels(kernel: Any, weight: float = 1.0) -> list[_MeanKernel]:
     if isinstance(kernel, Sum):
         return [term for part in kernel.parts_ for term in _mean_kernels(part, weight)]
     if isinstance(kernel, Scaled):
-        return _mean_kernels(kernel.parts_[0], weight * kernel.factor)
+        return _mean_kernels(kernel.parts_[0], weight * kernel.factor_)
     raise InvalidInputError(
         f"nodes have no shares in {kernel!r:.80}; explanations are there for RetGK, and for sums "
         "and multiples of it"

@@ -300,9 +300,7 @@ def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
 # Folds that keep graphs together which belong together: groups, and scaffolds of molecules.
 
 
-def scaffold_folds(
-    smiles: Iterable[str], n_splits: int = 5, *, rng: Rng = None
-) -> list[Fold]:
+def scaffold_folds(smiles: Iterable[str], n_splits: int = 5, *, rng: Rng = None) -> list[Fold]:
     """
     Folds in which no scaffold of the test molecules is one of the training molecules.
 

@@ -77,9 +77,7 @@ class Settings:
     seed: int
 
     @classmethod
-    def checked(
-        cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng
-    ) -> "Settings":
+    def checked(cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng) -> "Settings":
         given = {"n_permutations": n_permutations, "confidence": confidence, "n_jobs": n_jobs}
         check_parameters(_CONSTRAINTS, given)
         return cls(int(n_permutations), confidence, n_jobs, whole_seed(rng, name="rng"))
