@@ -146,7 +146,7 @@ def measure_gram(data, folder, n_graphs):
 
 def kill_jobs(folder):
     """Work that gives bytes, by name."""
-    data = make_graph_classification(n_graphs=400, n_nodes=(20, 60), n_labels=2, random_state=0)
+    data = make_graph_classification(n_graphs=400, n_nodes=(20, 60), n_labels=2, rng=0)
     gram_file._TILE_VALUES = 1 << 24
     path = write_parquet(data.graphs, folder / "graphs.parquet", batch_size=20)
     embedding = RetGKEmbedding(random_state=0, walks=Walks(method="monte-carlo", n_walks=100))

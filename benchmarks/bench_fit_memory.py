@@ -23,7 +23,7 @@ def measure(n_graphs):
     from retgk._runtime.processes import peak_megabytes
     from retgk.datasets import make_graph_classification
 
-    data = make_graph_classification(n_graphs, n_labels=4, n_nodes=(10, 30), random_state=0)
+    data = make_graph_classification(n_graphs, n_labels=4, n_nodes=(10, 30), rng=0)
     before = peak_megabytes()
     start = time.perf_counter()
     model = GraphClassifier(random_state=0).fit(data.graphs, data.targets)

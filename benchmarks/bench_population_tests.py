@@ -61,7 +61,7 @@ def measure_level(options):
             rng, start, p_values = seeded("level", kind, n), time.perf_counter(), []
             for seed in range(options.repetitions):
                 graphs = batch_of([null_graph(rng, kind) for _ in range(2 * n)])
-                test = two_sample_test(graphs[:n], graphs[n:], random_state=seed, **QUICK)
+                test = two_sample_test(graphs[:n], graphs[n:], rng=seed, **QUICK)
                 p_values.append(test.p_value)
             rejected = float(np.mean(np.array(p_values) <= LEVEL))
             record = {**keys, "rejected": rejected, "seconds": time.perf_counter() - start}
@@ -110,7 +110,7 @@ def measure_walks(options):
         for seed in range(options.repetitions):
             sides = walked_sides(rng, kind, keys["n"])
             test = two_sample_test(
-                *sides, walks=Walks(method="monte-carlo"), random_state=seed, **QUICK
+                *sides, walks=Walks(method="monte-carlo"), rng=seed, **QUICK
             )
             p_values.append(test.p_value)
         rejected = float(np.mean(np.array(p_values) <= LEVEL))
@@ -141,11 +141,11 @@ def measure_coverage(options):
         rng = seeded("coverage", effect)
         # one kernel of a fixed bandwidth would be needed for a sharp truth; medians hardly vary
         many = [batch_of([make(rng, own) for _ in range(600)]) for own in (0.0, effect)]
-        truth = two_sample_test(*many, **QUICK, random_state=0).effect.value
+        truth = two_sample_test(*many, **QUICK, rng=0).effect.value
         held, widths = [], []
         for seed in range(keys["repetitions"]):
             sides = [batch_of([make(rng, own) for _ in range(30)]) for own in (0.0, effect)]
-            found = two_sample_test(*sides, n_permutations=9, n_jobs=1, random_state=seed).effect
+            found = two_sample_test(*sides, n_permutations=9, n_jobs=1, rng=seed).effect
             held.append(found.low <= truth <= found.high)
             widths.append(found.high - found.low)
         record = {
@@ -192,7 +192,7 @@ def measure_power(options):
                 graphs = [make(rng, own) for own in (0.0, effect) for _ in range(POWER_SIDE)]
                 batch = batch_of(graphs)
                 sides = batch[:POWER_SIDE], batch[POWER_SIDE:]
-                found["retgk"].append(two_sample_test(*sides, random_state=seed, **QUICK).p_value)
+                found["retgk"].append(two_sample_test(*sides, rng=seed, **QUICK).p_value)
                 features.append(mean_features(batch))
                 if name in GRASPOLOGIC and len(means) < GRASPOLOGIC_TESTS:
                     matrices = np.array([matrix for matrix, _ in graphs])
@@ -250,7 +250,7 @@ def measure_real(options):
             start = time.perf_counter()
             tests = [
                 two_sample_test(
-                    *(data.graphs[data.targets == each] for each in pair), random_state=0
+                    *(data.graphs[data.targets == each] for each in pair), rng=0
                 )
                 for pair in pairs
             ]
@@ -282,7 +282,7 @@ def halves_of_one_class(name, data, own, n_halves=40):
         order = rng.permutation(len(graphs))
         half = len(graphs) // 2
         test = two_sample_test(
-            graphs[order[:half]], graphs[order[half:]], random_state=seed, **QUICK
+            graphs[order[:half]], graphs[order[half:]], rng=seed, **QUICK
         )
         p_values.append(test.p_value)
     rejected = float(np.mean(np.array(p_values) <= LEVEL))

@@ -24,10 +24,10 @@ from retgk._runtime.processes import peak_megabytes
 from benchmarks.bench_walks import large_graph
 from retgk import return_probabilities
 graph = large_graph(sys.argv[1])
-return_probabilities(graph, method="monte-carlo", nodes=[0], random_state=0)
+return_probabilities(graph, method="monte-carlo", nodes=[0], rng=0)
 start = peak_megabytes()
 found = return_probabilities(
-    graph, method="monte-carlo", nodes=20000, n_walks=int(sys.argv[2]), random_state=0
+    graph, method="monte-carlo", nodes=20000, n_walks=int(sys.argv[2]), rng=0
 )
 print(peak_megabytes() - start - found.nbytes / 2**20)
 """
@@ -52,7 +52,7 @@ def rates(name, graphs):
     for method, length in LENGTHS.items():
 
         def run(method=method):
-            return_probabilities(graphs, method=method, random_state=0, n_jobs=1)
+            return_probabilities(graphs, method=method, rng=0, n_jobs=1)
 
         steps = graphs.n_nodes * N_WALKS * length / best_time(run, 3)
         yield {"graphs": name, "method": method, "steps_per_second_per_core": steps}
@@ -61,11 +61,11 @@ def rates(name, graphs):
 def accuracy_on_large_graph(graph):
     start = time.perf_counter()
     found, errors = return_probabilities(
-        graph, method="monte-carlo", random_state=0, return_standard_error=True
+        graph, method="monte-carlo", rng=0, return_standard_error=True
     )
     seconds = time.perf_counter() - start
     start = time.perf_counter()
-    return_probabilities(graph, method="monte-carlo", random_state=0)
+    return_probabilities(graph, method="monte-carlo", rng=0)
     without_errors = time.perf_counter() - start
     nodes = np.sort(np.random.default_rng(0).choice(graph.n_nodes, 200, replace=False))
     start = time.perf_counter()

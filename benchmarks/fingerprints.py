@@ -44,7 +44,7 @@ def arrays_of(value: Any) -> Iterator[np.ndarray]:
 
 def walk_settings(load: Callable[[str], Any]) -> Makers:
     def walk(name: str, **options: Any) -> Callable[[], Any]:
-        return lambda: retgk.return_probabilities(load(name).graphs, random_state=3, **options)
+        return lambda: retgk.return_probabilities(load(name).graphs, rng=3, **options)
 
     return {
         **{f"walks {name}": walk(name) for name in ("MUTAG", "ENZYMES", "NCI1", "DD", "COLLAB")},

@@ -164,10 +164,10 @@ def jobs(inputs: Path, out: Path) -> list[Job]:
 
 
 def make_inputs(folder: Path) -> None:
-    data = make_graph_classification(N_GRAPHS, n_attributes=3, n_nodes=(6, 20), random_state=0)
+    data = make_graph_classification(N_GRAPHS, n_attributes=3, n_nodes=(6, 20), rng=0)
     write_parquet(GraphDataset(data.graphs, data.targets, "many"), folder / "many.parquet")
     (folder / "sets").mkdir()
-    few = make_graph_classification(60, n_labels=3, n_nodes=(6, 12), random_state=0)
+    few = make_graph_classification(60, n_labels=3, n_nodes=(6, 12), rng=0)
     save_tudataset(GraphDataset(few.graphs, few.targets, "MUTAG"), folder / "sets")
 
 

@@ -186,7 +186,7 @@ def collisions():
     )
     for method, name, colour in kinds:
         runs = [
-            return_probabilities(graph, method=method, n_walks=200, random_state=seed) - exact
+            return_probabilities(graph, method=method, n_walks=200, rng=seed) - exact
             for seed in range(10)
         ]
         axes.plot(

@@ -76,7 +76,7 @@ def pictures_of_a_collection():
 def picture_of_a_test():
     digits = load_digit_graphs()
     sides = [digits.graphs[np.flatnonzero(digits.targets == digit)[:12]] for digit in (3, 5)]
-    result = two_sample_test(*sides, scale_attributes="drop", random_state=0)
+    result = two_sample_test(*sides, scale_attributes="drop", rng=0)
     yield "permutations", plot.permutation_distribution(result)
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import retgk
-from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, return_probabilities
+from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, Walks, return_probabilities
 from retgk.datasets import make_graph_classification
 from retgk.kernels import GraphKernel, Normalized, Product, RetGKEmbedding, Scaled, Sum
 from retgk.kernels.others import all_kernels
@@ -188,7 +188,7 @@ KINDS = {
 
 def graphs_of_kind(kind, n_graphs=9):
     graphs = make_graph_classification(
-        n_graphs=n_graphs, n_labels=3, n_attributes=2, n_nodes=(5, 12), random_state=1
+        n_graphs=n_graphs, n_labels=3, n_attributes=2, n_nodes=(5, 12), rng=1
     ).graphs
     with_labels, with_attributes = KINDS[kind]
     graphs = graphs if with_labels else graphs.without_labels()
@@ -313,9 +313,7 @@ def nodes_of(batch, n_steps, codes=None):
 
 
 def three_classes():
-    return make_graph_classification(
-        n_graphs=90, n_classes=3, n_labels=3, n_nodes=(5, 15), random_state=0
-    )
+    return make_graph_classification(n_graphs=90, n_classes=3, n_labels=3, n_nodes=(5, 15), rng=0)
 
 
 def of_retgk(make, **options):
@@ -396,7 +394,8 @@ def edge_label_values(graphs):
 
 # Random graphs and kernels of populations, and settings of quick tests
 
-QUICK = {"n_permutations": 99, "confidence": None, "bandwidths": 1.0, "depths": 0, "n_steps": 10}
+QUICK = {"n_permutations": 99, "confidence": None, "bandwidths": 1.0, "depths": 0}
+QUICK["walks"] = Walks(10)
 
 
 def random_graph(rng, density=0.3, n_nodes=8):

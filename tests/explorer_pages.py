@@ -97,9 +97,7 @@ class Shown(NamedTuple):
 
 def shown_page(folder: Path) -> Shown:
     """A page of graphs with labels, attributes and weights, a model, and hostile names."""
-    made = make_graph_classification(
-        N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 14), random_state=0
-    )
+    made = make_graph_classification(N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 14), rng=0)
     plain = made.graphs
     weights = 1.0 + 0.5 * (plain.indices + np.repeat(_local(plain), np.diff(plain.indptr)))
     graphs = GraphBatch(

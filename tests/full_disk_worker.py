@@ -35,7 +35,7 @@ def mount(folder: Path, n_bytes: int) -> None:
 
 def writers(source: Path, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Names of writers, each of more bytes than the disk has."""
-    data = make_graph_classification(N_GRAPHS, n_attributes=5, random_state=0)
+    data = make_graph_classification(N_GRAPHS, n_attributes=5, rng=0)
     graphs = data.graphs
     write_parquet(GraphDataset(graphs, data.targets, "many"), source / "many.parquet")
     model = RetGKEmbedding(800, walks=Walks(5), random_state=0).fit(graphs)

@@ -27,7 +27,7 @@ N_FITTED = 40
 
 def decorated_graphs():
     """Graphs of three classes with labels and attributes, and their targets."""
-    data = make_graph_classification(n_graphs=60, n_classes=3, random_state=0)
+    data = make_graph_classification(n_graphs=60, n_classes=3, rng=0)
     rng = np.random.default_rng(0)
     graphs = data.graphs.without_attributes().without_labels()
     labels = rng.choice(["C", "N", "O"], graphs.n_nodes)
@@ -120,7 +120,7 @@ def tiny_model():
 # Fitted models of all tasks, to be explained
 
 DATA = make_graph_classification(
-    n_graphs=90, n_classes=3, n_labels=3, n_attributes=2, n_nodes=(5, 15), random_state=0
+    n_graphs=90, n_classes=3, n_labels=3, n_attributes=2, n_nodes=(5, 15), rng=0
 )
 TRAIN, NEW = DATA.graphs[:70], DATA.graphs[70:]
 TASKS = {

@@ -61,7 +61,7 @@ PROGRAM = [sys.executable, "-c", "from reproduction.__main__ import paper_app; p
 
 def write_set(folder: Path, name: str, n_graphs: int = 40, seed: int = 0, **changes: Any) -> Path:
     """Write a set of two classes with labels and two attributes."""
-    data = make_graph_classification(n_graphs=n_graphs, n_classes=2, random_state=seed)
+    data = make_graph_classification(n_graphs=n_graphs, n_classes=2, rng=seed)
     rng = np.random.default_rng(seed)
     graphs = data.graphs.with_labels(rng.integers(3, size=data.graphs.n_nodes).tolist())
     graphs = graphs.with_attributes(rng.standard_normal((graphs.n_nodes, 2)))

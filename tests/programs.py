@@ -19,9 +19,7 @@ from tests.errors import assert_names
 N_GRAPHS = 40
 
 
-DATA = make_graph_classification(
-    N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 12), random_state=0
-)
+DATA = make_graph_classification(N_GRAPHS, n_labels=3, n_attributes=2, n_nodes=(6, 12), rng=0)
 
 
 def invoke(*arguments: object) -> Result:

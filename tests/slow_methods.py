@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from retgk import GraphDataset, compare
 from retgk.datasets import make_graph_classification
 
-_MADE = make_graph_classification(30, n_labels=3, n_nodes=(6, 12), random_state=0)
+_MADE = make_graph_classification(30, n_labels=3, n_nodes=(6, 12), rng=0)
 DATA = GraphDataset(_MADE.graphs, _MADE.targets, "toy")
 
 

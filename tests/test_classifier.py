@@ -67,7 +67,7 @@ def fitted(data):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_same_as_kernel_and_svc(n_classes):
     data = make_graph_classification(
-        n_graphs=90, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), random_state=0
+        n_graphs=90, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), rng=0
     )
     train, test = data.graphs[:60], data.graphs[60:]
     model = quick(C=10, p=2, scale=1, tol=0).fit(train, data.targets[:60])
@@ -230,10 +230,8 @@ def test_few_graphs_of_a_class(data):
 
 
 def test_graphs_that_are_all_alike_have_a_bandwidth():
-    graphs = GraphBatch.concatenate(
-        [make_graph_classification(n_graphs=2, random_state=0).graphs[:1]] * 9
-    )
-    odd = make_graph_classification(n_graphs=2, random_state=5).graphs[1:]
+    graphs = GraphBatch.concatenate([make_graph_classification(n_graphs=2, rng=0).graphs[:1]] * 9)
+    odd = make_graph_classification(n_graphs=2, rng=5).graphs[1:]
     y = np.array([0] * 9 + [1])
     model = quick().fit(GraphBatch.concatenate([graphs, odd]), y)
     assert model.predict(odd).tolist() == [1]
@@ -288,7 +286,7 @@ def test_rule_for_auto(data, monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
     data = make_graph_classification(
-        n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), random_state=0
+        n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), rng=0
     )
     monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 50)
     model = quick(n_components=1024, n_landmarks=40, class_weight="balanced")
@@ -328,7 +326,7 @@ def test_probabilities_of_a_few_molecules_that_folds_get_wrong():
 
 def test_probabilities_are_calibrated():
     """Where classes overlap, graphs called 0.7 are right in about 70 % of cases."""
-    data = make_graph_classification(n_graphs=400, n_classes=2, n_nodes=(5, 8), random_state=3)
+    data = make_graph_classification(n_graphs=400, n_classes=2, n_nodes=(5, 8), rng=3)
     rng = np.random.default_rng(0)
     y = np.where(rng.random(400) < 0.25, 1 - data.targets, data.targets)
     model = quick(C=1, p=1, scale=1).fit(data.graphs[:200], y[:200])
@@ -511,7 +509,7 @@ def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
 
 
 def of_sizes(n_graphs, **options):
-    graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), random_state=0).graphs
+    graphs = make_graph_classification(n_graphs, n_nodes=(5, 9), rng=0).graphs
     own = [RetGK(walks=Walks(n), n_components=200) for n in options.pop("n_steps", (50,))]
     size = FitSize(False, n_graphs, 4, 4, 5, 1, False)._replace(**options)
     return estimate(GraphClassifier(n_jobs=1), graphs, own, size)

@@ -75,7 +75,7 @@ def test_convert_to_edge_lists(graphs_file: Path, tmp_path: Path) -> None:
     )
     assert list(tmp_path.iterdir()) == []
     rings = make_graph_classification(
-        5, families=["watts_strogatz"], n_labels=2, n_nodes=(9, 12), random_state=0
+        5, families=["watts_strogatz"], n_labels=2, n_nodes=(9, 12), rng=0
     )
     write_parquet(rings, tmp_path / "rings.parquet")
     source = tmp_path / "rings.parquet"
@@ -621,7 +621,7 @@ def test_cv_answers_as_predict_and_predict_proba_do(graphs_file: Path, tmp_path:
     from retgk.learning.folds import OuterFold
 
     del graphs_file, tmp_path
-    data = make_graph_classification(60, n_classes=3, n_nodes=(6, 12), random_state=0)
+    data = make_graph_classification(60, n_classes=3, n_nodes=(6, 12), rng=0)
     for classes in (2, 3):
         kept = np.flatnonzero(data.targets < classes)
         train, test = kept[::2], kept[1::2]

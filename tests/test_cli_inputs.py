@@ -54,7 +54,7 @@ from tests.programs import (
     run_program,
 )
 
-LABELLED = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
+LABELLED = make_graph_classification(6, n_labels=2, n_attributes=1, rng=0)
 SMILES = "CCO ethanol\nc1ccccc1\n# a comment\n\nCC(=O)O acetic acid\n"
 
 
@@ -806,7 +806,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in texts.items():
         (folder / name).write_text(text)
     (folder / "kinds.json").write_text(KINDS)
-    far = make_graph_classification(30, n_nodes=(5, 6), n_attributes=1, random_state=0)
+    far = make_graph_classification(30, n_nodes=(5, 6), n_attributes=1, rng=0)
     values = far.graphs.with_attributes(1e6 * far.graphs.attributes)
     write_json(GraphDataset(values, far.targets, "far"), folder / "far.json")
     np.save(folder / "signed.npy", np.array([[0.0, -1.0], [-1.0, 0.0]]))

@@ -304,7 +304,7 @@ def test_fetch_stopped(
         process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == STOPPED[number]
     assert not (tmp_path / "MUTAG.zip").exists()
-    small = make_graph_classification(4, random_state=0)
+    small = make_graph_classification(4, rng=0)
     save_tudataset(GraphDataset(small.graphs, small.targets, "MUTAG"), tmp_path)
     assert json.loads(output_of(run_program(*command, "--json")))["graphs"] == 4
 
@@ -403,7 +403,7 @@ RUNS = {
 def unicode_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Graphs, targets and classes whose names few encodings have."""
     unicode_folder = tmp_path_factory.mktemp("encodings")
-    data = make_graph_classification(len(NAMES), n_nodes=(5, 8), random_state=0)
+    data = make_graph_classification(len(NAMES), n_nodes=(5, 8), rng=0)
     for name, path in zip(
         NAMES, write_edge_list(data.graphs, unicode_folder / "grün"), strict=True
     ):

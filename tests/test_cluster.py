@@ -33,7 +33,7 @@ from tests.programs import assert_fails, invoke, record
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 
-DATA = make_graph_classification(n_graphs=60, n_labels=3, n_attributes=1, random_state=0)
+DATA = make_graph_classification(n_graphs=60, n_labels=3, n_attributes=1, rng=0)
 KERNEL = RetGK(random_state=0, n_jobs=2)
 CV = ["--folds", 3, "--C", 1, "--p", 1, "--scale", 1]
 
@@ -415,7 +415,7 @@ def test_scikit_learn_on_a_cluster(client: Any) -> None:
 
 # Schedulers that die, in processes of their own
 
-GRAPHS = make_graph_classification(n_graphs=60, n_labels=3, random_state=0).graphs
+GRAPHS = make_graph_classification(n_graphs=60, n_labels=3, rng=0).graphs
 
 
 @pytest.fixture

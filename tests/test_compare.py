@@ -43,7 +43,7 @@ from retgk.model_selection.table import comparison_of, corrected_t_test
 from tests.errors import fails
 from tests.slow_methods import DATA
 
-MADE = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
+MADE = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), rng=0)
 
 
 # The machine on a kernel
@@ -391,12 +391,12 @@ def test_every_part_of_a_plan_is_in_its_key() -> None:
 
 @pytest.mark.parametrize("targets", [np.zeros(30, int), np.full(30, 1.5), np.full(30, "a")])
 def test_targets_that_are_all_the_same(targets: Any) -> None:
-    graphs = make_graph_classification(n_graphs=30, random_state=0).graphs
+    graphs = make_graph_classification(n_graphs=30, rng=0).graphs
     fails(lambda: compare(graphs, targets, ["majority"], folds=3), about="30")
 
 
 def test_one_metric_may_be_a_text() -> None:
-    data = make_graph_classification(n_graphs=30, random_state=0)
+    data = make_graph_classification(n_graphs=30, rng=0)
     table = compare(data, methods=["majority"], folds=3, metrics="f1")
     assert [metric.name for metric in table.metrics] == ["f1"]
 

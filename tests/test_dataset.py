@@ -152,7 +152,7 @@ def test_a_loop_gives_data_sets_of_one_graph():
 
 @pytest.fixture(scope="module")
 def classes():
-    return make_graph_classification(n_graphs=60, n_labels=3, n_nodes=(5, 12), random_state=0)
+    return make_graph_classification(n_graphs=60, n_labels=3, n_nodes=(5, 12), rng=0)
 
 
 def quick(**options):
@@ -450,17 +450,17 @@ def test_uniform_edges(n_nodes: int, data: st.DataObject) -> None:
     ],
 )
 def test_classes_can_be_told_apart(options: dict[str, Any], accuracy: float) -> None:
-    assert baseline_accuracy(make_graph_classification(random_state=0, **options)) > accuracy
+    assert baseline_accuracy(make_graph_classification(rng=0, **options)) > accuracy
 
 
 def test_sizes_labels_and_attributes_asked_for() -> None:
     graphs = make_graph_classification(
-        50, 3, n_labels=5, n_attributes=7, n_nodes=(5, 8), random_state=0
+        50, 3, n_labels=5, n_attributes=7, n_nodes=(5, 8), rng=0
     ).graphs
     assert set(graphs.node_counts) == {5, 6, 7, 8}
     assert set(graphs.label_names) <= set(range(5))
     assert graphs.n_attributes == 7
-    plain = make_graph_classification(50, random_state=0).graphs
+    plain = make_graph_classification(50, rng=0).graphs
     assert not plain.has_labels
     assert plain.n_attributes == 0
 

@@ -152,7 +152,7 @@ def python_blocks(page):
 )
 def test_code_of_the_documentation(page, writes, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    data = make_graph_classification(n_graphs=40, random_state=0)
+    data = make_graph_classification(n_graphs=40, rng=0)
     names = {"graphs": data.graphs[:30], "y": data.targets[:30], "new_graphs": data.graphs[30:]}
     for block in python_blocks(page):
         exec(block, names)

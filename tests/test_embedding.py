@@ -1,6 +1,7 @@
 """RetGKEmbedding against numpy.kron, and what its vectors must not depend on."""
 
 import pickle
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from retgk import (
     GraphClassifier,
     GraphRegressor,
     RetGK,
+    Walks,
     _core,
     load_model,
     read_graphs,
@@ -27,12 +29,11 @@ from retgk.errors import InputWarning
 from retgk.estimators.embedding import RetGKEmbedding
 from retgk.io import from_networkx, to_networkx, write_parquet
 from retgk.io.json import write_json
-from retgk.kernels import ShortestPath, embedded_vectors, sample_nodes
+from retgk.kernels import PolynomialGraphKernel, ShortestPath, embedded_vectors, sample_nodes
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.node import Gaussian, Laplacian, Polynomial
 from retgk.kernels.refinement import keys_of_names
-from retgk.search import mean_embedding_gram
 from retgk.walks import exact
 from tests import naive
 from tests.errors import assert_names, fails
@@ -55,8 +56,13 @@ DRAWS = ["plain", "orthogonal", "quasi-random"]
 
 
 def embedding_of(**options):
-    defaults = {"n_steps": STEPS, "n_components": 5, "random_state": 0}
+    defaults = {"walks": Walks(STEPS), "n_components": 5, "random_state": 0}
     return RetGKEmbedding(**(defaults | options))
+
+
+def inner_products(batch, **options):
+    kernel = RetGK(graph_kernel=PolynomialGraphKernel(), random_state=0, **options)
+    return kernel.fit_transform(batch)
 
 
 def naive_vectors(fitted, batch):
@@ -68,7 +74,7 @@ def naive_vectors(fitted, batch):
         codes = np.array([fitted.label_names_.index(name) for name in names])
     maps = [(fourier.frequencies, fourier.phases) for fourier in fitted.maps_]
     vectors = []
-    for p, label, a in nodes_of(batch, fitted.n_steps, codes):
+    for p, label, a in nodes_of(batch, fitted.walks_.n_steps, codes):
         if len(maps) == 1 and fitted.n_attributes_:
             p = np.concatenate([p, a], axis=1)  # noqa: PLW2901
         vectors.append(naive.tensor_embedding((p, label, a), n_labels, maps))
@@ -97,7 +103,9 @@ def test_equals_kron_on_many_nodes(feature_map, kernel, labels, width):
     """More nodes than a block holds, and as many return probabilities as are usual."""
     batch = large_batch(20) if labels else large_batch(20).without_labels()
     kernels = {"structure": kernel(gamma=5.0), "attributes": kernel(gamma=0.3)}
-    fitted = embedding_of(n_steps=50, feature_map=feature_map, n_components=width, **kernels)
+    fitted = embedding_of(
+        walks=Walks(n_steps=50), feature_map=feature_map, n_components=width, **kernels
+    )
     error = np.abs(fitted.fit(batch).transform(batch) - naive_vectors(fitted, batch)).max()
     steepest = max(np.abs(fourier.frequencies).max() for fourier in fitted.maps_)
     assert error <= 1e-12 * max(1.0, steepest / 100)  # an angle of x is known to 1e-16 x only
@@ -109,8 +117,8 @@ def test_equals_kron_on_many_nodes(feature_map, kernel, labels, width):
 def test_same_bits_for_any_batch_size_and_threads(feature_map, dtype, walks, monkeypatch):
     monkeypatch.setattr(embedded_vectors, "_NANOSECONDS_PER_TASK", 1.0)  # pieces of a few nodes
     batch = large_batch(40)
-    options = {"feature_map": feature_map, "dtype": dtype, "n_components": 20, "n_steps": 20}
-    options |= walks | {"attributes": Gaussian(gamma=0.5)}
+    options = {"feature_map": feature_map, "dtype": dtype, "n_components": 20}
+    options |= {"walks": Walks(20, **walks), "attributes": Gaussian(gamma=0.5)}
     fitted = embedding_of(n_jobs=1, **options).fit(batch)
     expected = fitted.transform(batch)
     for n_jobs, batch_size in ((1, 1), (1, 7), (2, None), (3, 64)):
@@ -210,7 +218,7 @@ def test_unbiased(frequencies, name, feature_map, labels, attributes):
     batch = example_batch(labels, attributes)
     gammas = (3.0, 0.4)
     exact = exact_products(batch, name, 8, gammas)
-    options = {"n_steps": 8, "n_components": 16, "frequencies": frequencies}
+    options = {"walks": Walks(8), "n_components": 16, "frequencies": frequencies}
     found = estimated_products(batch, name, gammas, feature_map=feature_map, **options)
     standard_error = found.std(axis=0, ddof=1) / np.sqrt(N_SEEDS)
     assert (standard_error > 0).sum() > 0
@@ -225,7 +233,7 @@ def test_error_falls_with_the_root_of_the_width(name):
     exact = exact_products(batch, name, 8, gammas)
 
     def error(n_components, frequencies):
-        options = {"n_steps": 8, "n_components": n_components, "frequencies": frequencies}
+        options = {"walks": Walks(8), "n_components": n_components, "frequencies": frequencies}
         found = estimated_products(batch, name, gammas, feature_map="joint", **options)
         return np.sqrt(((found - exact) ** 2).mean())
 
@@ -320,12 +328,17 @@ KERNELS_OF_PHASES = {"structure": Laplacian(5.0), "attributes": Laplacian(0.7)}
 @pytest.fixture(scope="module")
 def graphs():
     return make_graph_classification(
-        n_graphs=8, n_labels=3, n_attributes=2, n_nodes=(5, 9), random_state=3
+        n_graphs=8, n_labels=3, n_attributes=2, n_nodes=(5, 9), rng=3
     ).graphs
 
 
 def phases(graphs, seed=0, **parameters):
-    options = {"feature_map": "phases", "n_steps": 6, "random_state": seed, **KERNELS_OF_PHASES}
+    options = {
+        "feature_map": "phases",
+        "walks": Walks(6),
+        "random_state": seed,
+        **KERNELS_OF_PHASES,
+    }
     return RetGKEmbedding(**(options | parameters)).fit(graphs)
 
 
@@ -360,7 +373,7 @@ def test_formula(graphs, depth, n_components, is_large):
 def test_unbiased_label_phases(graphs, depth, has_labels, n_components):
     """Over 200 seeds the mean of inner products is that of the exact kernel."""
     batch = graphs if has_labels else graphs.without_labels()
-    exact = mean_embedding_gram(batch, n_steps=6, depth=depth, tol=0, **KERNELS_OF_PHASES)
+    exact = inner_products(batch, walks=Walks(6), depth=depth, tol=0, **KERNELS_OF_PHASES)
     found = []
     for seed in range(200):
         vectors = phases(batch, seed, n_components=n_components, depth=depth).transform(batch)
@@ -375,7 +388,7 @@ def test_unseen_labels_match_themselves(graphs):
     model = phases(graphs, n_components=4000)
     with pytest.warns(UserWarning, match="no node label of the graphs is known"):
         vectors = model.transform(new)
-    exact = mean_embedding_gram(new, n_steps=6, tol=0, **KERNELS_OF_PHASES)
+    exact = inner_products(new, walks=Walks(6), tol=0, **KERNELS_OF_PHASES)
     assert np.abs(vectors @ vectors.T - exact).max() < 0.1
     assert np.abs(vectors @ model.transform(graphs).T).max() < 0.1
 
@@ -452,10 +465,10 @@ def scale_free(n_nodes: int, seed: int = 0, *, labels: bool = False) -> GraphBat
 def test_a_vector_is_the_mean_over_drawn_nodes(options: dict[str, Any]) -> None:
     graph = scale_free(300)
     how = {"n_components": 7, "feature_map": "joint", "random_state": 0}
-    embedding = RetGKEmbedding(10, nodes=40, **how, **options).fit(graph)
-    nodes = sample_nodes(graph, 40, random_state=embedding.walk_seed_)
-    seeds = {"random_state": embedding.walk_seed_}
-    probabilities = return_probabilities(graph, 10, nodes=nodes, **seeds, **options)
+    embedding = RetGKEmbedding(walks=Walks(10, nodes=40, **options), **how).fit(graph)
+    nodes = sample_nodes(graph, 40, rng=embedding.walk_seed_)
+    seed = embedding.walk_seed_
+    probabilities = return_probabilities(graph, 10, nodes=nodes, rng=seed, **options)
     expected = embedding.maps_[0](probabilities).mean(axis=0)
     np.testing.assert_allclose(embedding.transform(graph)[0], expected, atol=1e-12)
 
@@ -467,12 +480,12 @@ def test_errors_cover_what_they_say(feature_map: Any, options: dict[str, Any]) -
     graph = scale_free(400, labels=True)
     width: Any = {"tensor": 4, "joint": 20, "phases": 40}[feature_map]  # of 20 frequencies, or 4
     common = {"feature_map": feature_map, "n_components": width, "random_state": 0}
-    exact = RetGKEmbedding(12, **common).fit(graph)
+    exact = RetGKEmbedding(walks=Walks(12), **common).fit(graph)
     truth = exact.transform(graph)[0]
-    drawn = RetGKEmbedding(12, nodes=60, **options, **common).fit(graph)
+    drawn = RetGKEmbedding(walks=Walks(12, nodes=60, **options), **common).fit(graph)
     deviations, stated = [], []
     for seed in range(60):
-        drawn.walks_ = type(drawn.walks_)(**{**vars(drawn.walks_), "seed": seed})
+        drawn.walks_ = replace(drawn.walks_, seed=seed)
         vectors, errors = drawn.transform_with_error(graph)
         deviations.append(vectors[0] - truth)
         stated.append(errors[0])
@@ -485,9 +498,11 @@ def test_errors_of_walks_alone_know_what_noise_shifts() -> None:
     """With all nodes no node is drawn; what is left is noise of walks, and its bias."""
     graph = scale_free(800)
     how = {"n_components": 40, "random_state": 0}
-    exact_vectors, none = RetGKEmbedding(12, **how).fit(graph).transform_with_error(graph)
+    exact_vectors, none = (
+        RetGKEmbedding(walks=Walks(12), **how).fit(graph).transform_with_error(graph)
+    )
     (vectors, errors), (_, smaller) = (
-        RetGKEmbedding(12, method="monte-carlo", n_walks=n_walks, **how)
+        RetGKEmbedding(walks=Walks(12, method="monte-carlo", n_walks=n_walks), **how)
         .fit(graph)
         .transform_with_error(graph)
         for n_walks in (20, 320)
@@ -502,9 +517,9 @@ def test_no_room_and_little_time_ask_for_some_nodes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = scale_free(30, labels=True)
-    embedding = RetGKEmbedding(nodes=5, depth=1, feature_map="phases")
+    embedding = RetGKEmbedding(walks=Walks(nodes=5), depth=1, feature_map="phases")
     fails(lambda: embedding.fit(graph), "depth=1")
-    _, errors = RetGKEmbedding(nodes=1).fit(graph).transform_with_error(graph)
+    _, errors = RetGKEmbedding(walks=Walks(nodes=1)).fit(graph).transform_with_error(graph)
     assert np.isinf(errors).any()
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 1000)
     monkeypatch.setattr("retgk.walks.probabilities._MANY_BYTES", 0)
@@ -515,12 +530,14 @@ def test_no_room_and_little_time_ask_for_some_nodes(
     monkeypatch.undo()
     monkeypatch.setattr(exact, "_LONG_SECONDS", 1e-9)
     about = ("RetGKEmbedding", "nodes")
-    fails(lambda: RetGKEmbedding(4).fit(graph).transform(graph), about, InputWarning)
+    fails(lambda: RetGKEmbedding(walks=Walks(4)).fit(graph).transform(graph), about, InputWarning)
 
 
 def test_models_and_the_command_keep_the_nodes(tmp_path: Path) -> None:
     graph = scale_free(200)
-    embedding = RetGKEmbedding(5, nodes=20, n_components=6, random_state=0, **MONTE_CARLO)
+    embedding = RetGKEmbedding(
+        walks=Walks(5, nodes=20, **MONTE_CARLO), n_components=6, random_state=0
+    )
     vectors = embedding.fit_transform(graph)
     save_model(embedding, tmp_path / "model.retgk")
     np.testing.assert_array_equal(load_model(tmp_path / "model.retgk").transform(graph), vectors)
@@ -534,7 +551,7 @@ def test_models_and_the_command_keep_the_nodes(tmp_path: Path) -> None:
 
 # Attributes at the limits of float64: the right answer or a clear error, never a constant
 
-DATA = make_graph_classification(n_graphs=20, random_state=0)
+DATA = make_graph_classification(n_graphs=20, rng=0)
 NORMAL = np.random.default_rng(0).normal(size=(DATA.graphs.n_nodes, 2))
 MODELS = [
     RetGK(random_state=0),
@@ -543,7 +560,7 @@ MODELS = [
     RetGK(random_state=0, attributes=Polynomial()),
     RetGKEmbedding(random_state=0),
     GraphClassifier(random_state=0, cv=2),
-    GraphClassifier(random_state=0, cv=2, approximate=True),
+    GraphClassifier(RetGK(n_components=512), random_state=0, cv=2),
     GraphRegressor(random_state=0, cv=2),
 ]
 
@@ -614,7 +631,7 @@ def test_new_graphs_far_away_whose_nodes_are_close(tol, offset):
     gamma = 0.37 / unit
     kernels = {"structure": Laplacian(1.0), "attributes": Laplacian(gamma)}
     fitted = GraphBatch.concatenate(near)
-    kernel = RetGK(8, tol=tol, random_state=0, **kernels).fit(fitted)
+    kernel = RetGK(walks=Walks(8), tol=tol, random_state=0, **kernels).fit(fitted)
     nodes = list(zip(return_probabilities_of_batch(graph, 8), graph.attributes, strict=True))
     expected = mean_embedding_product(
         nodes, nodes, lambda x, y: laplacian(x[0], y[0], 1.0) * laplacian(x[1], y[1], gamma)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from retgk import GraphBatch, read_graphs
+from retgk import GraphBatch, Walks, read_graphs
 from retgk.cli import inputs as sources
 from retgk.estimators.embedding import RetGKEmbedding, write_vectors
 from retgk.io import from_smiles, iter_smiles
@@ -32,7 +32,7 @@ from tests.programs import invoke
 
 
 def embedding_of(**options):
-    return RetGKEmbedding(**({"n_steps": 5, "n_components": 3, "random_state": 0} | options))
+    return RetGKEmbedding(**({"walks": Walks(5), "n_components": 3, "random_state": 0} | options))
 
 
 def test_in_a_pipeline():
@@ -164,8 +164,8 @@ def test_large_attributes_are_an_error_not_nan(dtype):
     [
         *({"n_components": wrong} for wrong in (0, 2.5, 10**20, (2, 3))),
         *({name: "rbf"} for name in ("structure", "attributes", "feature_map")),
-        *({name: "rbf"} for name in ("unknown_labels", "frequencies", "method")),
-        *({name: 0} for name in ("batch_size", "n_steps")),
+        *({name: "rbf"} for name in ("unknown_labels", "frequencies", "walks")),
+        {"batch_size": 0},
         {"structure": Polynomial()},
         {"attributes": Gaussian()},  # for graphs without attributes
         {"dtype": np.int32},
@@ -195,7 +195,9 @@ def vectors(request, monkeypatch):
     """Sparse vectors of graphs that fill several tiles, the last one not whole."""
     monkeypatch.setattr(gram_module, "TILE", 16)
     batch = large_batch(70).without_attributes()
-    embedding = RetGKEmbedding(n_steps=5, n_components=9, sparse_output=True, random_state=0)
+    embedding = RetGKEmbedding(
+        walks=Walks(n_steps=5), n_components=9, sparse_output=True, random_state=0
+    )
     return embedding.set_params(dtype=request.param).fit_transform(batch)
 
 
@@ -310,7 +312,8 @@ def test_late_labels_change_no_bit_of_the_file(
     path = tmp_path / "vectors.npy"
     path.touch()
     stream, whole = (
-        RetGKEmbedding(5, n_components=3, dtype=dtype, random_state=0) for _ in range(2)
+        RetGKEmbedding(walks=Walks(5), n_components=3, dtype=dtype, random_state=0)
+        for _ in range(2)
     )
     shape = write_vectors(path, stream, iter_smiles(SMILES, **options))
     expected = whole.fit_transform(from_smiles(SMILES, **options))

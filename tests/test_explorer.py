@@ -89,7 +89,7 @@ def test_whole_numbers_are_more_classes_as_targets_than_as_columns() -> None:
 
 
 def test_graphs_of_a_dataset_bring_their_names() -> None:
-    made = make_graph_classification(4, random_state=0)
+    made = make_graph_classification(4, rng=0)
     data = GraphDataset(made.graphs, None, "mine", graph_names=["a", "b", "c", "d"])
     header, _ = unpacked(explore(data).text)
     assert (header["names"], header["title"]) == (["a", "b", "c", "d"], "mine")
@@ -249,9 +249,9 @@ SOURCES = ROOT / "explorer" / "src"
 
 
 def test_the_same_seed_writes_the_same_page() -> None:
-    first, second = (explore(DATA, n_jobs=n_jobs, random_state=3).text for n_jobs in (1, 2))
+    first, second = (explore(DATA, n_jobs=n_jobs, rng=3).text for n_jobs in (1, 2))
     assert first == second
-    assert explore(DATA, random_state=4).text != first
+    assert explore(DATA, rng=4).text != first
 
 
 @pytest.mark.slow

@@ -429,7 +429,7 @@ def test_on_every_level_of_instructions(level):
 
 @pytest.fixture(scope="module")
 def graphs():
-    return make_graph_classification(n_graphs=12, n_labels=3, n_attributes=2, random_state=0).graphs
+    return make_graph_classification(n_graphs=12, n_labels=3, n_attributes=2, rng=0).graphs
 
 
 def permuted(graph, seed):
@@ -559,7 +559,7 @@ def test_one_kernel_for_all_comparisons(graphs):
 
 
 def test_predictions_of_one_graph_equal_those_among_others():
-    data = make_graph_classification(n_graphs=60, random_state=0)
+    data = make_graph_classification(n_graphs=60, rng=0)
     model = quick(n_steps=20, C=10, p=1, scale=1)
     model.fit(data.graphs[:40], data.targets[:40])
     new = data.graphs[40:]

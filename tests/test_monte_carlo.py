@@ -30,7 +30,7 @@ WEIGHTED = LOLLIPOP * np.add.outer(np.arange(1, 8), np.arange(1, 8)) + np.diag(
 
 def estimates_over_seeds(graph, n_seeds, **options):
     seeds = range(n_seeds)
-    return np.stack([return_probabilities(graph, random_state=s, **options) for s in seeds])
+    return np.stack([return_probabilities(graph, rng=s, **options) for s in seeds])
 
 
 @given(walk_batches(), st.sampled_from([1.0, 0.0, 0.5]))
@@ -113,7 +113,7 @@ def test_unbiased(method, matrix, self_loop):
 def test_first_steps_are_exact_and_certain():
     truth = naive.return_probabilities(WEIGHTED, 4)
     found, errors = return_probabilities(
-        from_dense(WEIGHTED), 4, method="monte-carlo", random_state=0, return_standard_error=True
+        from_dense(WEIGHTED), 4, method="monte-carlo", rng=0, return_standard_error=True
     )
     assert np.abs(found - truth).max() < 1e-14
     assert not errors.any()
@@ -121,7 +121,7 @@ def test_first_steps_are_exact_and_certain():
 
 def test_first_steps_keep_to_their_budget():
     """A leaf of a huge star sees the whole star in two steps: too dear for few walks."""
-    options = {"method": "monte-carlo", "n_walks": 20, "nodes": [1], "random_state": 0}
+    options = {"method": "monte-carlo", "n_walks": 20, "nodes": [1], "rng": 0}
     _, errors = return_probabilities(star(500), 6, return_standard_error=True, **options)
     assert not errors[0, :2].any()
     assert errors[0, 2:].all()
@@ -131,7 +131,7 @@ def test_first_steps_keep_to_their_budget():
 @settings(max_examples=30)
 @pytest.mark.parametrize("method", METHODS)
 def test_same_in_pieces_and_on_any_number_of_threads(method, batch):
-    options = {"method": method, "n_steps": 8, "n_walks": 10, "random_state": 1}
+    options = {"method": method, "n_steps": 8, "n_walks": 10, "rng": 1}
     together = return_probabilities(batch, n_jobs=1, **options)
     assert np.array_equal(together, return_probabilities(batch, n_jobs=2, **options))
     apart = [return_probabilities(graph, **options) for graph in batch]
@@ -141,11 +141,11 @@ def test_same_in_pieces_and_on_any_number_of_threads(method, batch):
 @pytest.mark.parametrize("method", METHODS)
 def test_other_seeds_other_graphs_and_other_nodes_walk_differently(method):
     options = {"method": method, "n_steps": 20}
-    first = return_probabilities(path(30), random_state=0, **options)
-    assert not np.array_equal(first, return_probabilities(path(30), random_state=1, **options))
+    first = return_probabilities(path(30), rng=0, **options)
+    assert not np.array_equal(first, return_probabilities(path(30), rng=1, **options))
     middle = first[10:20, -1]
     assert len(np.unique(middle)) > 1
-    longer = return_probabilities(path(31), random_state=0, **options)
+    longer = return_probabilities(path(31), rng=0, **options)
     assert not np.array_equal(middle, longer[10:20, -1])
 
 
@@ -173,9 +173,7 @@ def test_wanted_standard_error_is_honest(method):
     edges = rng.integers(300, size=(900, 2))
     graph = GraphBatch.from_edges(300, edges[edges[:, 0] != edges[:, 1]], symmetrize=True)
     truth = return_probabilities(graph, 12)
-    found = return_probabilities(
-        graph, 12, method=method, n_walks=3, standard_error=0.02, random_state=0
-    )
+    found = return_probabilities(graph, 12, method=method, n_walks=3, standard_error=0.02, rng=0)
     assert np.sqrt(np.square(found - truth).mean(axis=0)).max() < 1.1 * 0.02
     spread = (found - truth).std(axis=0) / np.sqrt(300)
     assert (np.abs((found - truth).mean(axis=0)) <= 4 * spread + 1e-12).all()
@@ -196,21 +194,21 @@ def test_collisions_beat_returns():
     batch = GraphBatch.concatenate([from_dense(ring), path(40)])
     truth = return_probabilities(batch)
     collisions, returns = (
-        np.square(return_probabilities(batch, method=method, random_state=0) - truth).mean()
+        np.square(return_probabilities(batch, method=method, rng=0) - truth).mean()
         for method in METHODS
     )
     assert returns > 5 * collisions
 
 
-# What random_state may be, wherever users give one
+# What random_state and rng may be, wherever users give one
 
-DATA = make_graph_classification(12, random_state=0)
+DATA = make_graph_classification(12, rng=0)
 CALLS = {
     "seed_from": seed_from,
     "whole_seed": whole_seed,
     "generator_from": generator_from,
-    "data": lambda seed: make_graph_classification(4, random_state=seed),
-    "walks": lambda seed: return_probabilities(DATA, 3, nodes=2, random_state=seed),
+    "data": lambda seed: make_graph_classification(4, rng=seed),
+    "walks": lambda seed: return_probabilities(DATA, 3, nodes=2, rng=seed),
     "embedding": lambda seed: RetGKEmbedding(random_state=seed).fit(DATA.graphs),
     "classifier": lambda seed: GraphClassifier(random_state=seed).fit(DATA),
 }
@@ -219,7 +217,8 @@ CALLS = {
 @pytest.mark.parametrize("seed", ["x", -1, np.int64(-1), 1.5, {}], ids=repr)
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_seed_is_named(call, seed):
-    fails(lambda: CALLS[call](seed), ("random_state", "Generator"))
+    name = "rng" if call in ("data", "walks") else "random_state"
+    fails(lambda: CALLS[call](seed), (name, "Generator"))
 
 
 @pytest.mark.parametrize("call", ["seed_from", "whole_seed", "data"])

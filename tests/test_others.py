@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from retgk import GraphBatch, as_batch, load_model, save_model
+from retgk import GraphBatch, Walks, as_batch, load_model, save_model
 from retgk._runtime.parameters import Whole
 from retgk.datasets import load_tudataset
 from retgk.kernels import (
@@ -31,6 +31,7 @@ from retgk.kernels import (
     ShortestPath,
     SubgraphMatching,
     WeisfeilerLehman,
+    WeisfeilerLehmanOA,
     graphlet_counts,
     refinement,
 )
@@ -51,7 +52,7 @@ from tests.example_graphs import assert_kernel, graphs_of_kind, permuted, random
 KERNELS = {
     "subtree": WeisfeilerLehman(3),
     "subtree, degrees": WeisfeilerLehman(2, start="degrees"),
-    "assignment": WeisfeilerLehman(3, base="optimal-assignment"),
+    "assignment": WeisfeilerLehmanOA(3),
     "paths": ShortestPath(),
     "paths, lengths alone": ShortestPath(start="none"),
     "paths, attributes": ShortestPath(attributes=Laplacian(0.5)),
@@ -213,9 +214,9 @@ def test_features_give_the_kernel(name):
     graphs = many_graphs()
     kernel = fresh(name, normalize=False).fit(graphs[:90])
     if isinstance(kernel.engine_, PairEngine):
-        fails(lambda: kernel.features(graphs), "no vectors")
+        fails(lambda: kernel.vectors(graphs), "no vectors")
         return
-    fitted, new = (csr_array(kernel.features(own)) for own in (graphs[:90], graphs[90:]))
+    fitted, new = (csr_array(kernel.vectors(own)) for own in (graphs[:90], graphs[90:]))
     found = (new @ fitted.T).toarray()
     np.testing.assert_allclose(found, kernel.transform(graphs[90:]), rtol=1e-12, atol=1e-14)
 
@@ -223,7 +224,7 @@ def test_features_give_the_kernel(name):
 @every_kernel
 def test_files_and_parameters_after_fit(name, tmp_path):
     """A fitted kernel keeps its values, here and in a file, whatever is set later."""
-    others = {"normalize": False, "n_iter": 1, "base": "optimal-assignment", "k": 3}
+    others = {"normalize": False, "n_iter": 1, "edge_labels": True, "k": 3}
     others |= {"start": "degrees", "connected": True, "n_samples": 9, "random_state": 7}
     others |= {"attributes": Laplacian(2.0), "edge_kernel": None, "size_weights": [1, 2, 3]}
     others |= {"n_hashes": 1, "bin_width": 0.1, "standardize": False, "radius": 0}
@@ -318,7 +319,7 @@ def test_graphs_without_anything_to_compare():
 def test_in_a_pipeline():
     graphs = graphs_of_kind("labels", 30)
     steps = [("k", WeisfeilerLehman()), ("svc", SVC(kernel="precomputed"))]
-    grid = {"k__n_iter": [0, 2], "k__base": ["subtree", "optimal-assignment"]}
+    grid = {"k__n_iter": [0, 2], "k": [WeisfeilerLehman(), WeisfeilerLehmanOA()]}
     search = GridSearchCV(Pipeline(steps), grid, cv=3).fit(graphs, np.arange(30) % 2)
     assert len(search.cv_results_["params"]) == 4
 
@@ -344,14 +345,16 @@ def columns(request, monkeypatch):
 # Weisfeiler and Lehman ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("base", ["subtree", "optimal-assignment"])
+@pytest.mark.parametrize("kind", [WeisfeilerLehman, WeisfeilerLehmanOA])
 @pytest.mark.parametrize("n_iter", [0, 1, 4])
+@pytest.mark.parametrize("edge_labels", [False, True])
 @pytest.mark.usefixtures("columns")
-def test_weisfeiler_lehman(base, n_iter):
+def test_weisfeiler_lehman(kind, n_iter, edge_labels):
     for seed in range(8):
         graphs = random_graphs(seed, labelled=seed % 2 == 0)
-        expected = naive.weisfeiler_lehman_gram(graphs, n_iter, base != "subtree")
-        kernel = WeisfeilerLehman(n_iter, base=base, normalize=False)
+        seen = graphs if edge_labels else graphs.without_edge_labels()
+        expected = naive.weisfeiler_lehman_gram(seen, n_iter, kind is WeisfeilerLehmanOA)
+        kernel = kind(n_iter, edge_labels=edge_labels, normalize=False)
         assert_kernel(kernel, graphs, expected, 0)
 
 
@@ -520,7 +523,7 @@ def test_few_sets_are_all_looked_at(k):
     assert len(kernel.graphlets_) == {3: 4, 4: 11, 5: 34}[k]
     counts = np.array([counted_by_hand(matrix, kernel.graphlets_) for matrix in matrices])
     expected = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    np.testing.assert_allclose(kernel.features(matrices).toarray(), expected, rtol=1e-14)
+    np.testing.assert_allclose(kernel.vectors(matrices).toarray(), expected, rtol=1e-14)
 
 
 @pytest.mark.slow
@@ -529,7 +532,7 @@ def test_every_small_graph_has_its_own_graphlet(k):
     """networkx has an atlas of all graphs of up to seven nodes, found by others."""
     atlas = [graph for graph in nx.graph_atlas_g() if len(graph) == k]
     kernel = Graphlets(k, random_state=0).fit(atlas)
-    rows, columns = kernel.features(atlas).nonzero()
+    rows, columns = kernel.vectors(atlas).nonzero()
     assert rows.tolist() == list(range(len(atlas)))
     assert sorted(columns) == list(range(len(atlas))) == list(range(len(kernel.graphlets_)))
     for graph, place in zip(atlas, columns, strict=True):
@@ -553,10 +556,12 @@ def test_stars_cost_no_more_than_their_edges():
 def test_drawn_shares_are_unbiased(n_nodes):
     """Over many graphs of the same counts; the larger one has its edges looked up in rows."""
     graph = as_batch(nx.fast_gnp_random_graph(n_nodes, 20 / n_nodes, seed=2))
-    exact = Graphlets(3).fit(graph).features(graph).toarray()[0]
+    exact = Graphlets(3, normalize=False).fit(graph).vectors(graph).toarray()[0]
     n_samples = 500
     shares = [
-        Graphlets(3, n_samples=n_samples, random_state=seed).fit(graph).features(graph)
+        Graphlets(3, n_samples=n_samples, normalize=False, random_state=seed)
+        .fit(graph)
+        .vectors(graph)
         for seed in range(60)
     ]
     means = np.mean([share.toarray()[0] for share in shares], axis=0)
@@ -593,7 +598,7 @@ def test_equal_to_grakel(name, data_folder):
     graphs = graphs.without_attributes().without_edge_labels()
     graphs = graphs[np.random.default_rng(0).choice(len(graphs), 25, replace=False)]
     start = "labels" if graphs.has_labels else "degrees"
-    assignment = WeisfeilerLehman(base="optimal-assignment", start=start)
+    assignment = WeisfeilerLehmanOA(start=start)
     pairs = {
         WeisfeilerLehman(start=start): grakel.WeisfeilerLehman(normalize=True),
         assignment: grakel.WeisfeilerLehmanOptimalAssignment(normalize=True),
@@ -620,14 +625,16 @@ def test_no_graphs(name):
     kernel = fresh(name).fit(GRAPHS)
     assert kernel.transform(GRAPHS[:0]).shape == (0, len(GRAPHS))
     assert kernel.diagonal(GRAPHS[:0]).shape == (0,)
-    if not isinstance(kernel.engine_, PairEngine):
-        assert kernel.features(GRAPHS[:0]).shape == (0, kernel.features(GRAPHS).shape[1])
+    if name != "assignment" and not isinstance(kernel.engine_, PairEngine):
+        assert kernel.vectors(GRAPHS[:0]).shape == (0, kernel.vectors(GRAPHS).shape[1])
 
 
 @pytest.mark.parametrize("feature_map", ["phases", "joint", "tensor"])
-@pytest.mark.parametrize("options", [{}, {"method": "monte-carlo", "n_walks": 20}, {"nodes": 3}])
-def test_no_graphs_have_no_errors(feature_map, options):
-    model = RetGKEmbedding(8, n_components=8, feature_map=feature_map, random_state=0, **options)
+@pytest.mark.parametrize("walks", [{}, {"method": "monte-carlo", "n_walks": 20}, {"nodes": 3}])
+def test_no_graphs_have_no_errors(feature_map, walks):
+    model = RetGKEmbedding(
+        walks=Walks(8, **walks), n_components=8, feature_map=feature_map, random_state=0
+    )
     shape = model.fit(GRAPHS).transform(GRAPHS[:0]).shape
     assert [part.shape for part in model.transform_with_error(GRAPHS[:0])] == [shape, shape]
 

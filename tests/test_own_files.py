@@ -26,7 +26,7 @@ from retgk.kernels import RetGKEmbedding, embed_files, write_mean_embedding_gram
 from tests.errors import fails
 from tests.programs import PROGRAM, TIMEOUT_SECONDS, assert_fails, environment, invoke, run_program
 
-DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), random_state=0)
+DATA = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), rng=0)
 EMBEDDING = RetGKEmbedding(n_components=8, random_state=0).fit(DATA.graphs)
 REFUSED = "is a link or no file; remove it"
 

@@ -25,7 +25,7 @@ needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="needs PyTor
 @pytest.fixture(scope="module")
 def graphs():
     """Graphs of three labels, one of them with a self-loop."""
-    made = make_graph_classification(n_graphs=29, random_state=0).graphs
+    made = make_graph_classification(n_graphs=29, rng=0).graphs
     loop = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 2], [2, 3]], symmetrize=True)
     made = GraphBatch.concatenate([made, loop])
     rng = np.random.default_rng(0)
@@ -103,7 +103,7 @@ def test_receptive_fields_of_many_graphs(k):
     """Rings around every root, each sorted by rank and number, one after the other."""
     rng = np.random.default_rng(k)
     stars = GraphBatch.from_edges(30, [[0, i] for i in range(1, 30)], symmetrize=True)
-    made = make_graph_classification(n_graphs=12, random_state=k).graphs
+    made = make_graph_classification(n_graphs=12, rng=k).graphs
     pairs = rng.integers(25, size=(60, 2))
     many = GraphBatch.from_edges(25, pairs[pairs[:, 0] != pairs[:, 1]], symmetrize=True)
     inputs = network_inputs(GraphBatch.concatenate([stars, made, many]))
@@ -206,7 +206,7 @@ def test_pscn_sees_fields_one_by_one(graphs, has_labels):
 @needs_torch
 @pytest.mark.parametrize("network", NETWORKS)
 def test_network_learns_what_labels_tell(network):
-    made = make_graph_classification(n_graphs=60, random_state=0).graphs
+    made = make_graph_classification(n_graphs=60, rng=0).graphs
     targets = np.arange(60) % 2
     labels = np.repeat(targets, made.node_counts)
     settings = settings_of(network, n_epochs=15, learning_rate=0.003)

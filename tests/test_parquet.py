@@ -279,7 +279,7 @@ main()
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    data = make_graph_classification(24, n_labels=2, n_attributes=2, random_state=0)
+    data = make_graph_classification(24, n_labels=2, n_attributes=2, rng=0)
     return save_tudataset(data, tmp_path)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retgk
-from retgk import two_sample_test
+from retgk import Walks, two_sample_test
 from retgk.kernels import Gaussian, Laplacian
 from retgk.stats import association_test, k_sample_test
 from retgk.stats.statistics import (
@@ -52,7 +52,7 @@ def test_level(n_graphs, method):
         pool = [random_graph(rng) for _ in range(n_graphs)]
         first, second = ([pool[i] for i in rng.integers(n_graphs, size=10)] for _ in range(2))
         second = [reordered(rng, matrix) for matrix in second]
-        settings = {**QUICK, "method": method, "n_walks": 50, "random_state": seed}
+        settings = {**QUICK, "walks": Walks(10, method, 50), "rng": seed}
         return two_sample_test(first, second, **settings).p_value
 
     assert BAND[0] <= rejections(p_value) <= BAND[1]
@@ -79,7 +79,7 @@ def test_level_within_blocks_that_differ():
 def test_a_difference_is_found():
     sides = population_graphs(0, 12, 0.2), population_graphs(1, 12, 0.5)
     for compare in ("graphs", "nodes"):
-        found = two_sample_test(*sides, compare=compare, random_state=0, n_permutations=999)
+        found = two_sample_test(*sides, compare=compare, rng=0, n_permutations=999)
         assert found.p_value == 0.001
         assert found.compare == compare
     assert found.effect.low > 0.2
@@ -90,11 +90,11 @@ def test_two_groups_are_the_same_by_either_name():
     first, second = population_graphs(0, 6), population_graphs(1, 7, 0.5)
     both = retgk.GraphBatch.concatenate([first, second])
     by = ["a"] * 6 + ["b"] * 7
-    one = two_sample_test(first, second, random_state=3, **QUICK)
+    one = two_sample_test(first, second, rng=3, **QUICK)
     for other in (
-        two_sample_test(both, by=by, random_state=3, **QUICK),
-        k_sample_test(both, by=by, random_state=3, **QUICK),
-        k_sample_test(first, second, random_state=3, **QUICK),
+        two_sample_test(both, by=by, rng=3, **QUICK),
+        k_sample_test(both, by=by, rng=3, **QUICK),
+        k_sample_test(first, second, rng=3, **QUICK),
     ):
         assert other.p_value == one.p_value
         assert other.kernels == one.kernels
@@ -105,7 +105,7 @@ def test_association_with_a_number_and_with_categories():
     rng = np.random.default_rng(0)
     densities = rng.uniform(0.1, 0.6, 24)
     graphs = retgk.io.from_numpy([random_graph(rng, density) for density in densities])
-    settings = {**QUICK, "n_permutations": 999, "random_state": 0}
+    settings = {**QUICK, "n_permutations": 999, "rng": 0}
     assert association_test(graphs, densities, **settings).p_value == 0.001
     assert association_test(graphs, rng.permutation(densities), **settings).p_value > 0.05
     assert association_test(graphs, (densities > 0.35).astype(str), **settings).p_value < 0.01
@@ -123,7 +123,7 @@ def test_a_test_within_pairs_sees_what_pairs_hide():
         retgk.io.from_numpy([random_graph(rng, density + more, 20) for density in densities])
         for more in (0.0, 0.08)
     ]
-    settings = {"n_permutations": 999, "random_state": 0, "confidence": None}
+    settings = {"n_permutations": 999, "rng": 0, "confidence": None}
     paired = two_sample_test(*sides, pairs=True, **settings)
     assert paired.design == "pairs"
     assert paired.p_value < 0.01 < two_sample_test(*sides, **settings).p_value
@@ -139,7 +139,7 @@ def test_order_of_graphs_and_of_nodes_changes_nothing():
     matrices = [random_graph(rng, density) for density in rng.uniform(0.2, 0.6, 9)]
     orders = [rng.permutation(8) for _ in matrices]
     moved = [matrix[np.ix_(order, order)] for matrix, order in zip(matrices, orders, strict=True)]
-    settings = {"n_permutations": 200, "random_state": 0, "tol": 0.0}  # all 126 splits
+    settings = {"n_permutations": 200, "rng": 0, "tol": 0.0}  # all 126 splits
     one = two_sample_test(matrices[:4], matrices[4:], **settings)
     other = two_sample_test(moved[3::-1], moved[:3:-1], **settings)
     assert one.are_all
@@ -152,7 +152,9 @@ def test_order_of_graphs_and_of_nodes_changes_nothing():
 def test_the_same_seed_gives_the_same_result_with_any_threads(method):
     sides = population_graphs(0, 8)[[0, *range(8)]], population_graphs(1, 8, 0.4)
     one, two = (
-        two_sample_test(*sides, n_permutations=300, random_state=5, method=method, n_jobs=n_jobs)
+        two_sample_test(
+            *sides, n_permutations=300, rng=5, walks=Walks(method=method), n_jobs=n_jobs
+        )
         for n_jobs in (1, 2)
     )
     assert one.to_dict() == two.to_dict()
@@ -165,7 +167,7 @@ def test_the_same_seed_gives_the_same_result_where_medians_are_drawn(monkeypatch
     monkeypatch.setattr("retgk.stats.design._MEDIAN_NODES", 5)
     graphs, values = population_graphs(0, 16), np.random.default_rng(0).normal(size=(16, 2)) ** 3
     graphs = graphs.with_attributes(np.random.default_rng(1).normal(size=(graphs.n_nodes, 1)))
-    options = {**QUICK, "random_state": 0, "attributes": Laplacian("median")}
+    options = {**QUICK, "rng": 0, "attributes": Laplacian("median")}
     one, two = (association_test(graphs, values, **options) for _ in range(2))
     assert one.to_dict() == two.to_dict()
     options |= {"by": np.repeat([0, 1], 8), "nodes_correspond": True}
@@ -175,7 +177,7 @@ def test_the_same_seed_gives_the_same_result_where_medians_are_drawn(monkeypatch
 
 def test_embedded_engine_agrees_with_the_exact_one():
     sides = population_graphs(0, 10, 0.3), population_graphs(1, 10, 0.36)
-    settings = {**QUICK, "n_permutations": 999, "random_state": 0}
+    settings = {**QUICK, "n_permutations": 999, "rng": 0}
     exact, embedded = (
         two_sample_test(*sides, engine=engine, **settings) for engine in ("exact", "embedded")
     )
@@ -188,11 +190,11 @@ def test_embedded_engine_agrees_with_the_exact_one():
 
 def test_witness_leaves_the_graph_itself_out():
     sides = population_graphs(0, 5), population_graphs(1, 6, 0.4)
-    found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
+    found = two_sample_test(*sides, rng=0, compare="nodes", **QUICK)
     both = retgk.GraphBatch.concatenate(sides)
     from retgk.stats.design import KernelFamily, kernel_matrices
 
-    family = KernelFamily("nodes", options={"n_steps": 10})
+    family = KernelFamily("nodes", options={"walks": Walks(10)})
     kernel = kernel_matrices(both, family, 1, 0)[0][0].values
     own = [kernel[2, i] for i in range(5) if i != 2]
     assert found.witness[2] == pytest.approx(np.mean(own) - kernel[2, 5:].mean())
@@ -201,7 +203,7 @@ def test_witness_leaves_the_graph_itself_out():
 def test_mean_witness_of_nodes_is_that_of_their_graph():
     """With labels as they are and the median bandwidth, means of nodes are inner products."""
     sides = population_graphs(0, 5), population_graphs(1, 6, 0.4)
-    found = two_sample_test(*sides, random_state=0, compare="nodes", **QUICK)
+    found = two_sample_test(*sides, rng=0, compare="nodes", **QUICK)
     of_nodes = found.node_witness().reshape(11, 8).mean(axis=1)
     assert np.allclose(of_nodes, found.witness, atol=5e-4)
 
@@ -217,7 +219,7 @@ def connectomes(seed, n, extra):
 def test_nodes_that_differ_are_found():
     sides = connectomes(0, 15, 1.0), connectomes(1, 15, 0.0)
     batches = [retgk.io.from_numpy(np.round(side, 12), negative="absolute") for side in sides]
-    found = two_sample_test(*batches, nodes_correspond=True, n_permutations=999, random_state=0)
+    found = two_sample_test(*batches, nodes_correspond=True, n_permutations=999, rng=0)
     table = found.nodes
     assert (table.corrected_p_value[:3] <= 0.01).all()
     assert (table.corrected_p_value >= table.p_value).all()
@@ -269,7 +271,7 @@ SEEN = {
 @pytest.mark.parametrize("case", SEEN)
 def test_table_of_nodes_sees_attributes_as_the_test_does(case):
     options, attributes, plain = SEEN[case]
-    settings = {**QUICK, "random_state": 0, "nodes_correspond": True, "by": np.repeat([0, 1], 8)}
+    settings = {**QUICK, "rng": 0, "nodes_correspond": True, "by": np.repeat([0, 1], 8)}
     found = two_sample_test(GIVEN, **settings, **options)
     expected = two_sample_test(GIVEN.with_attributes(attributes), **settings, **plain)
     assert found.p_value == expected.p_value
@@ -279,7 +281,7 @@ def test_table_of_nodes_sees_attributes_as_the_test_does(case):
 
 def test_nodes_that_differ_in_what_is_left_out_do_not_differ():
     graphs = retgk.GraphBatch.concatenate([GIVEN[:1]] * 16).with_attributes(VALUES[:, 1:])
-    settings = {**QUICK, "random_state": 0, "nodes_correspond": True, "by": np.repeat([0, 1], 8)}
+    settings = {**QUICK, "rng": 0, "nodes_correspond": True, "by": np.repeat([0, 1], 8)}
     assert two_sample_test(graphs, **settings).nodes.corrected_p_value.min() == 0.01
     found = two_sample_test(graphs, scale_attributes="drop", **settings)
     assert found.p_value == 1.0
@@ -288,7 +290,7 @@ def test_nodes_that_differ_in_what_is_left_out_do_not_differ():
 
 def test_result_in_words_and_as_plain_values():
     samples = population_graphs(0, 3), population_graphs(1, 3)
-    found = two_sample_test(*samples, random_state=0, **QUICK)
+    found = two_sample_test(*samples, rng=0, **QUICK)
     assert found.are_all
     assert found.n_permutations == 19
     assert found.p_value >= 1 / 20
@@ -297,7 +299,7 @@ def test_result_in_words_and_as_plain_values():
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["groups"][1]["n_graphs"] == 3
     assert max(plain["groups"][1]["most_typical"]) < 3
-    few = two_sample_test(population_graphs(0, 2), population_graphs(1, 2), random_state=0)
+    few = two_sample_test(population_graphs(0, 2), population_graphs(1, 2), rng=0)
     assert "0.33" in str(few)
     assert few.effect[1:] == (None, None)
 
@@ -334,7 +336,7 @@ SMALLEST = {  # labels that no kernel tells apart, by all there are
 @pytest.mark.parametrize("case", SMALLEST)
 def test_smallest_p_value_is_that_of_the_clearest_labels(case):
     run, expected = SMALLEST[case]
-    found = run(random_state=0, **{**QUICK, "n_permutations": 999})
+    found = run(rng=0, **{**QUICK, "n_permutations": 999})
     assert found.are_all
     assert found.smallest_p_value == pytest.approx(expected)
     every = np.append(found.permuted, found.statistic)
@@ -382,8 +384,8 @@ BAD = [
     (lambda: TEST(A, A, bandwidths=-1), ("bandwidths", "-1")),
     (lambda: TEST(A, A, bandwidths=[]), "bandwidths"),
     (lambda: TEST(A, A, depths=[0.5]), ("depths", "0.5")),
-    (lambda: TEST(A, A, n_stepz=3), ("n_stepz", "n_steps")),
-    (lambda: TEST(A, A, random_state=-1), "random_state"),
+    (lambda: TEST(A, A, walk=Walks(3)), ("walk", "walks")),
+    (lambda: TEST(A, A, rng=-1), "rng"),
     (
         lambda: TEST(A, population_graphs(0, 4, n_nodes=9), nodes_correspond=True),
         ("graph 0", "8 nodes", "graph 4"),
@@ -597,7 +599,7 @@ def test_step_down_p_values_are_the_naive_ones():
 
 RING = np.roll(np.eye(6), 1, 1) + np.roll(np.eye(6), -1, 1)
 G, H = (random_graph(np.random.default_rng(seed), 0.3, n) for seed, n in ((1, 15), (2, 12)))
-SETTINGS = {"n_permutations": 999, "random_state": 0, "confidence": None}
+SETTINGS = {"n_permutations": 999, "rng": 0, "confidence": None}
 
 
 def node_order_changed(matrix, seed=0):
@@ -659,7 +661,7 @@ def test_a_difference_far_above_rounding_is_found():
 @pytest.mark.parametrize("sizes", [(1, 3), (4, 5)])
 def test_effect_of_graphs_that_are_alike_within_groups_is_infinite(sizes):
     paths = [np.eye(n, k=1) + np.eye(n, k=-1) for n in sizes]
-    found = two_sample_test([paths[0]] * 4, [paths[1]] * 4, n_permutations=99, random_state=0)
+    found = two_sample_test([paths[0]] * 4, [paths[1]] * 4, n_permutations=99, rng=0)
     assert found.p_value < 0.05
     assert found.effect == (np.inf, np.inf, np.inf)
     assert "graphs within groups are all alike: an infinite effect" in str(found)
@@ -669,7 +671,7 @@ def test_effect_of_graphs_that_are_alike_within_groups_is_infinite(sizes):
 
 
 def test_halves_that_are_alike_within_groups_leave_the_interval_open():
-    found = two_sample_test([G] * 4, [H] * 3 + [G], n_permutations=99, random_state=0)
+    found = two_sample_test([G] * 4, [H] * 3 + [G], n_permutations=99, rng=0)
     assert found.effect.low < found.effect.value < found.effect.high == np.inf
     assert found.to_dict()["effect_interval"] == [found.effect.low, None]
     assert "to inf, from halves" in str(found)
@@ -681,7 +683,7 @@ def test_association_of_few_graphs_has_no_interval(n, groups):
     graphs = [random_graph(np.random.default_rng(i), 0.1 + 0.1 * i, 10) for i in range(n)]
     groups = groups and [0] * (n // 2) + [1] * (n - n // 2)
     found = association_test(
-        graphs, range(n), groups=groups, n_permutations=99, random_state=0, bandwidths=1.0
+        graphs, range(n), groups=groups, n_permutations=99, rng=0, bandwidths=1.0
     )
     assert -1 <= found.effect.value <= 1
     if n < 8 or groups:
@@ -693,16 +695,14 @@ def test_association_of_few_graphs_has_no_interval(n, groups):
 
 def test_interval_of_a_correlation_is_one_of_correlations():
     """Halves in which all values are the same have no correlation, not rounding by rounding."""
-    found = association_test(PEOPLE, ["a"] * 17 + ["b"] * 3, n_permutations=9, random_state=0)
+    found = association_test(PEOPLE, ["a"] * 17 + ["b"] * 3, n_permutations=9, rng=0)
     assert -1 <= found.effect.low <= found.effect.high <= 1
 
 
 def test_halves_without_a_block_of_both_groups():
     """One of nine blocks has graphs of both: there is an effect, but none of most halves."""
     groups = [*range(9), 8, *[8] * 10]
-    found = two_sample_test(
-        PEOPLE[:10], PEOPLE[10:], groups=groups, n_permutations=99, random_state=0
-    )
+    found = two_sample_test(PEOPLE[:10], PEOPLE[10:], groups=groups, n_permutations=99, rng=0)
     assert found.effect.value > 0
     assert found.effect[1:] == (None, None)
 

@@ -28,7 +28,7 @@ from tests.example_files import write_zip
 from tests.example_graphs import dense, dense_from_edges, node_link
 from tests.programs import invoke
 
-DATA = make_graph_classification(6, n_labels=2, n_attributes=1, random_state=0)
+DATA = make_graph_classification(6, n_labels=2, n_attributes=1, rng=0)
 
 
 @pytest.fixture
@@ -377,7 +377,7 @@ def test_an_earlier_longer_series_is_not_mixed_in(tmp_path):
 def test_processes_read_the_same(tmp_path, monkeypatch):
     """Graphs come in the order of the files, and errors name theirs, whoever parses."""
     monkeypatch.setattr(graphml, "_PIECE_BYTES", 1)  # every file is a piece
-    many = make_graph_classification(n_graphs=9, n_labels=3, n_nodes=(5, 9), random_state=0).graphs
+    many = make_graph_classification(n_graphs=9, n_labels=3, n_nodes=(5, 9), rng=0).graphs
     files = write_graphml(many, tmp_path)
     assert read_graphs(tmp_path, label="label", n_jobs=2).graphs == many
     files[7].write_text("<graphml><graph/></graphml>")

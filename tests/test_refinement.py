@@ -15,13 +15,16 @@ from retgk.errors import InputWarning
 from retgk.kernels import Laplacian, PolynomialGraphKernel, RetGKEmbedding, refined_labels
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
-from retgk.search import mean_embedding_gram
 from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.errors import fails
 from tests.example_graphs import adjacency_matrices
 
 KERNEL = Laplacian(3.0)
+
+
+def inner_products_of(walks, **options):
+    return RetGK(walks=walks, graph_kernel=PolynomialGraphKernel(), random_state=0, **options)
 
 
 @st.composite
@@ -101,7 +104,7 @@ def test_depth_of_the_exact_kernel(batch, depth, weights, has_labels):
     batch = batch if has_labels else batch.without_labels()
     given_weights = {"last": [0.0] * depth + [2.0], "rising": np.arange(1, depth + 2)}.get(weights)
     options = {"depth": depth, "level_weights": given_weights, "structure": KERNEL, "tol": 0}
-    found = mean_embedding_gram(batch, n_steps=5, **options)
+    found = inner_products_of(Walks(5), **options).fit_transform(batch)
     expected = naive.refined_gram(batch, 5, 3.0, depth, given_weights)
     assert np.abs(found - expected).max() <= 1e-12
 
@@ -112,7 +115,7 @@ def test_depth_of_new_graphs(fitted, new, depth):
     """Colours that only new graphs have match among themselves, and nothing else."""
     both = GraphBatch.concatenate([fitted, new])
     expected = naive.refined_gram(both, 5, 3.0, depth)
-    kernel = RetGK(5, depth=depth, structure=KERNEL, tol=0, graph_kernel=PolynomialGraphKernel())
+    kernel = inner_products_of(Walks(5), depth=depth, structure=KERNEL, tol=0)
     kernel.fit(fitted)
     n = len(fitted)
     with warnings.catch_warnings():
@@ -131,11 +134,11 @@ def test_depth_in_files_and_at_any_tolerance(tmp_path):
         labels = rng.choice(list("CNO"), n).tolist()
         graphs.append(GraphBatch.from_edges(int(n), edges, labels=labels, symmetrize=True))
     batch = GraphBatch.concatenate(graphs)
-    exact = RetGK(10, depth=3, structure=KERNEL, tol=0, random_state=0)
+    exact = RetGK(walks=Walks(10), depth=3, structure=KERNEL, tol=0, random_state=0)
     exact.fit(batch[:20])
     expected = exact.engine_.inner_products()
     for tol in (1e-6, 1e-4, 1e-2):
-        model = RetGK(10, depth=3, structure=KERNEL, tol=tol, random_state=0)
+        model = RetGK(walks=Walks(10), depth=3, structure=KERNEL, tol=tol, random_state=0)
         model.fit(batch[:20])
         assert np.abs(model.engine_.inner_products() - expected).max() <= tol
         save_model(model, tmp_path / "model.retgk")
@@ -150,24 +153,28 @@ def test_many_nodes_of_few_colours():
     ring = GraphBatch.from_edges(400, edges, labels=["C"] * 400, symmetrize=True)
     labels = rng.choice(list("CN"), 400).tolist()
     batch = GraphBatch.concatenate([ring, ring.with_labels(labels), ring.with_labels(labels[::-1])])
-    options = {"structure": KERNEL, "tol": 0, "n_steps": 4}
+    plain, deep = (
+        inner_products_of(Walks(4), depth=depth, structure=KERNEL, tol=0) for depth in (0, 2)
+    )
     colours = refined_labels(batch, 2)
-    levels = [mean_embedding_gram(batch.with_labels(own.tolist()), **options) for own in colours.T]
-    found = mean_embedding_gram(batch, depth=2, **options)
+    levels = [plain.fit_transform(batch.with_labels(own.tolist())) for own in colours.T]
+    found = deep.fit_transform(batch)
     assert np.abs(found - np.mean(levels, axis=0)).max() <= 1e-12
-    pieces = mean_embedding_gram(batch[1:], batch, depth=2, **options)
+    pieces = deep.transform(batch[1:])
     assert np.abs(pieces - found[1:]).max() <= 1e-12
 
 
 @pytest.mark.slow
 def test_depths_share_their_levels():
     """Candidates of depth give what models of one depth give."""
-    data = make_graph_classification(n_graphs=40, n_labels=2, random_state=0)
+    data = make_graph_classification(n_graphs=40, n_labels=2, rng=0)
     for make in (GraphClassifier, GraphRegressor):
-        options = {"C": 10.0, "p": 1, "scale": 1, "cv": 3, "random_state": 0, "tol": 0}
-        several = make(depth=(0, 2, 1), **options).fit(data.graphs, data.targets)
+        options = {"C": 10.0, "cv": 3, "random_state": 0}
+        several = make(RetGK(tol=0), candidates={"depth": (0, 2, 1)}, **options)
+        several.fit(data.graphs, data.targets)
         for depth in (0, 2, 1):
-            alone = make(depth=depth, **options).fit(data.graphs, data.targets)
+            alone = make(RetGK(depth, tol=0), candidates={}, **options)
+            alone.fit(data.graphs, data.targets)
             place = [row["depth"] for row in several.cv_results_["params"]].index(depth)
             expected = several.cv_results_["mean_test_score"][place]
             assert alone.best_score_ == pytest.approx(expected, abs=1e-6)
@@ -179,12 +186,12 @@ def test_depths_share_their_levels():
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_engine_at_a_smaller_depth(depth):
-    graphs = make_graph_classification(n_graphs=20, n_labels=2, random_state=0).graphs
+    graphs = make_graph_classification(n_graphs=20, n_labels=2, rng=0).graphs
     features = NodeFeatures(graphs, Walks(6))
     deep = ExactEngine(KERNEL, depth=3, tol=0).fit(features)
     own, alone = deep.at_depth(depth), ExactEngine(KERNEL, depth=depth, tol=0).fit(features)
     assert np.abs(own.inner_products() - alone.inner_products()).max() <= 1e-12
-    others = make_graph_classification(n_graphs=5, n_labels=2, random_state=1).graphs
+    others = make_graph_classification(n_graphs=5, n_labels=2, rng=1).graphs
     new, kept = NodeFeatures(others, Walks(6)), np.array([3, 1])
     first, second = own.keep(kept).compare(new), alone.keep(kept).compare(new)
     assert np.abs(first.products() - second.products()).max() <= 1e-12
@@ -200,14 +207,14 @@ def test_engine_at_a_smaller_depth(depth):
 UNITS = np.array([1e-3, 1.0, 250.0])
 OFFSETS = np.array([5.0, -2.0, 1e4])
 ESTIMATORS = {
-    "exact": RetGK(6, tol=0, random_state=0),
-    "vectors": RetGKEmbedding(6, n_components=16, random_state=0),
+    "exact": RetGK(walks=Walks(6), tol=0, random_state=0),
+    "vectors": RetGKEmbedding(walks=Walks(6), n_components=16, random_state=0),
 }
 
 
 @pytest.fixture(scope="module")
 def data():
-    found = make_graph_classification(n_graphs=40, random_state=1)
+    found = make_graph_classification(n_graphs=40, rng=1)
     rng = np.random.default_rng(2)
     values = rng.normal(size=(found.graphs.n_nodes, 3))
     return found.graphs.without_labels().with_attributes(values), found.targets
@@ -264,11 +271,15 @@ def test_rules_for_blocks(data):
     blocks = {"place": ([0, 1], Laplacian(1.0)), "mass": ([2], Laplacian(2.0))}
     values = graphs.attributes * UNITS
     kernel = RetGK(
-        6, tol=0, attributes=blocks, scale_attributes={"mass": "standard"}, random_state=0
+        walks=Walks(6),
+        tol=0,
+        attributes=blocks,
+        scale_attributes={"mass": "standard"},
+        random_state=0,
     )
     found = kernel.fit_transform(graphs.with_attributes(values))
     values[:, 2] = standardised(values[:, 2], values[:, 2])
-    by_hand = RetGK(6, tol=0, attributes=blocks, random_state=0)
+    by_hand = RetGK(walks=Walks(6), tol=0, attributes=blocks, random_state=0)
     expected = by_hand.fit_transform(graphs.with_attributes(values))
     assert np.abs(found - expected).max() < 1e-12
 
@@ -283,7 +294,8 @@ def test_classifier_chooses(data):
     telling = 1e-3 * (np.asarray(targets)[graph_of] == targets[0])
     useful = graphs.with_attributes(np.column_stack([telling, noise]))
     useless = graphs.with_attributes(np.column_stack([noise, noise[::-1]]))
-    model = GraphClassifier(depth=0, random_state=0)
+    rules = RetGK.usual_candidates | {"depth": (0,)}
+    model = GraphClassifier(candidates=rules, random_state=0)
     assert model.fit(useful, targets).best_params_["scale_attributes"] == "standard"
     assert model.fit(useless, targets).best_params_["scale_attributes"] != "raw"
     plain = model.fit(graphs.without_attributes(), targets)
@@ -291,13 +303,12 @@ def test_classifier_chooses(data):
 
 
 @pytest.mark.parametrize("rule", ["raw", "standard", "drop"])
-@pytest.mark.parametrize("approximate", [False, True])
-def test_files_keep_the_rule(data, rule, approximate, tmp_path):
+@pytest.mark.parametrize("n_components", [None, 16])
+def test_files_keep_the_rule(data, rule, n_components, tmp_path):
     graphs, _ = data
     values = np.linspace(0, 1, len(graphs))
-    model = GraphRegressor(
-        scale_attributes=rule, approximate=approximate, n_components=16, C=1.0, random_state=0
-    ).fit(graphs, values)
+    kernel = RetGK(scale_attributes=rule, n_components=n_components)
+    model = GraphRegressor(kernel, C=1.0, random_state=0).fit(graphs, values)
     save_model(model, tmp_path / "model.retgk")
     again = load_model(tmp_path / "model.retgk")
     assert np.array_equal(again.predict(graphs), model.predict(graphs))

@@ -12,9 +12,7 @@ from tests.example_graphs import of_retgk
 
 @pytest.fixture(scope="module")
 def graphs():
-    return make_graph_classification(
-        n_graphs=120, n_labels=3, n_nodes=(5, 15), random_state=0
-    ).graphs
+    return make_graph_classification(n_graphs=120, n_labels=3, n_nodes=(5, 15), rng=0).graphs
 
 
 @pytest.fixture(scope="module")

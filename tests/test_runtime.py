@@ -203,7 +203,7 @@ def test_work_at_exit_needs_no_thread():
 INTERRUPTED_SCRIPT = """
 import sys, threading
 import retgk
-graphs = retgk.datasets.make_graph_classification(200, random_state=0).graphs
+graphs = retgk.datasets.make_graph_classification(200, rng=0).graphs
 start = threading.Thread.start
 def interrupted(thread):
     threading.Thread.start = start
@@ -227,7 +227,7 @@ def test_an_interrupt_while_a_thread_starts_does_not_hang_the_end():
 EXIT_SCRIPT = """
 import sys, threading, time
 import retgk
-graphs = retgk.datasets.make_graph_classification(200, random_state=0).graphs
+graphs = retgk.datasets.make_graph_classification(200, rng=0).graphs
 try:  # which aborts too, by itself
     import numpy.lib._arraysetops_impl as sets
     sets._unique_hash = lambda *_, **__: NotImplemented

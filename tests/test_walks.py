@@ -93,14 +93,14 @@ def test_long_walks_reach_the_stationary_distribution():
 def test_probabilities_at_any_scale_of_weights(matrix, exponent, self_loop):
     graph = from_dense(matrix * 10.0**exponent)
     for method in METHODS:
-        found = return_probabilities(graph, 10, method=method, self_loop=self_loop, random_state=0)
+        found = return_probabilities(graph, 10, method=method, self_loop=self_loop, rng=0)
         assert 0 <= found.min() <= found.max() <= 1
 
 
 def test_isolated_node_without_loop_stays():
     for method in METHODS:
         found = return_probabilities(
-            from_dense(np.zeros((2, 2))), 5, method=method, self_loop=0, random_state=0
+            from_dense(np.zeros((2, 2))), 5, method=method, self_loop=0, rng=0
         )
         assert_same(found, np.ones((2, 5)))
 
@@ -191,7 +191,7 @@ def test_parts_of_a_batch_give_the_whole():
 @pytest.mark.parametrize("method", METHODS)
 def test_chosen_nodes(method):
     batch = THREE_GRAPHS
-    options = {"method": method, "random_state": 3, "n_steps": 9}
+    options = {"method": method, "rng": 3, "n_steps": 9}
     whole = return_probabilities(batch, **options)
     some = [8, 0, 3, 3, 16]
     assert np.array_equal(return_probabilities(batch, nodes=some, **options), whole[some])
@@ -215,22 +215,22 @@ def test_any_number_of_nodes_gives_the_same_bits(n_steps):
 
 def test_sampled_nodes():
     batch = THREE_GRAPHS
-    nodes = sample_nodes(batch, 5, random_state=0)
+    nodes = sample_nodes(batch, 5, rng=0)
     graphs = np.searchsorted(batch.node_ptr, nodes, side="right")
     assert np.bincount(graphs).tolist() == [0, 5, 4, 5]
     assert len(np.unique(nodes)) == len(nodes)
-    assert len(sample_nodes(batch, 0.5, random_state=0)) == 3 + 2 + 4
-    sampled = return_probabilities(batch, nodes=5, random_state=0)
+    assert len(sample_nodes(batch, 0.5, rng=0)) == 3 + 2 + 4
+    sampled = return_probabilities(batch, nodes=5, rng=0)
     assert np.array_equal(sampled, return_probabilities(batch)[nodes])
-    assert np.array_equal(sample_nodes(batch, 10**30, random_state=0), np.arange(batch.n_nodes))
-    alone = sample_nodes(batch[2], 5, random_state=0) + batch.node_ptr[2]
+    assert np.array_equal(sample_nodes(batch, 10**30, rng=0), np.arange(batch.n_nodes))
+    alone = sample_nodes(batch[2], 5, rng=0) + batch.node_ptr[2]
     assert np.array_equal(alone, nodes[-5:])
 
 
 def test_sampling_is_uniform():
     counts = np.zeros(6)
     for seed in range(600):
-        counts[sample_nodes(path(6), 2, random_state=seed)] += 1
+        counts[sample_nodes(path(6), 2, rng=seed)] += 1
     assert np.abs(counts - 200).max() < 5 * np.sqrt(600 * (1 / 3) * (2 / 3))
 
 
@@ -272,7 +272,7 @@ def test_walks_give_the_bits_of_the_function(method):
     batch = THREE_GRAPHS
     nodes = np.array([8, 0, 3, 3, 16])
     walks = Walks(7, method, n_walks=20, self_loop=0.5, seed=11)
-    options = {"method": method, "n_walks": 20, "self_loop": 0.5, "random_state": 11}
+    options = {"method": method, "n_walks": 20, "self_loop": 0.5, "rng": 11}
     assert np.array_equal(walks.probabilities(batch), return_probabilities(batch, 7, **options))
     found = walks.probabilities(batch, nodes=nodes, n_jobs=1)
     assert np.array_equal(found, return_probabilities(batch, 7, nodes=nodes, **options))
@@ -322,8 +322,8 @@ def test_units_are_those_of_each_graph():
 def test_weights_of_one_are_the_papers_case():
     plain = np.ones((4, 4)) - np.eye(4)
     for method in METHODS:
-        found = return_probabilities(plain, 6, method=method, random_state=0)
-        fixed = return_probabilities(plain, 6, method=method, random_state=0, self_loop=1.0)
+        found = return_probabilities(plain, 6, method=method, rng=0)
+        fixed = return_probabilities(plain, 6, method=method, rng=0, self_loop=1.0)
         assert np.array_equal(found, fixed)
 
 
@@ -363,7 +363,7 @@ def runs(graph: GraphBatch, n_seeds: int, n_walks: int, **options):
     truth = return_probabilities(graph, 30, self_loop=options["self_loop"])
     found = [
         return_probabilities(
-            graph, 30, n_walks=n_walks, random_state=seed, return_standard_error=True, **options
+            graph, 30, n_walks=n_walks, rng=seed, return_standard_error=True, **options
         )
         for seed in range(n_seeds)
     ]
@@ -404,7 +404,7 @@ def test_weights_at_the_limits(method, scales, self_loop):
     matrix = np.zeros((5, 5))
     for (i, j), weight in zip([(0, 1), (1, 2), (2, 0), (2, 3)], [*scales, *scales], strict=True):
         matrix[i, j] = matrix[j, i] = weight
-    options = {"method": method, "self_loop": self_loop, "random_state": 0, "n_walks": 1000}
+    options = {"method": method, "self_loop": self_loop, "rng": 0, "n_walks": 1000}
     found, errors = return_probabilities(
         from_dense(matrix), 9, return_standard_error=True, **options
     )
@@ -421,10 +421,13 @@ def test_weights_out_of_range_are_named(weight):
     batch = GraphBatch.concatenate([path(3), complete(2), from_dense(matrix)])
     about = ("graph 2", "node 1", "node 3", f"{weight:g}", "1e-150", "1e+150")
     for method in METHODS:
-        options = {"method": method, "random_state": 0}
+        options = {"method": method, "rng": 0}
         fails(lambda o=options: return_probabilities(batch, 5, self_loop=1.0, **o), about)
         assert np.isfinite(return_probabilities(batch, 5, **options)).all()
-    for estimator in (RetGK(self_loop=1), RetGKEmbedding(batch_size=1, self_loop=1)):
+    for estimator in (
+        RetGK(walks=Walks(self_loop=1)),
+        RetGKEmbedding(batch_size=1, walks=Walks(self_loop=1)),
+    ):
         fails(lambda own=estimator: own.fit(batch), about)
 
 

@@ -22,7 +22,7 @@ from retgk.kernels import (
 
 def answers_of_models():
     """What to call, by name: fitted models with graphs that are new to them."""
-    data = make_graph_classification(40, n_labels=3, n_attributes=2, random_state=0)
+    data = make_graph_classification(40, n_labels=3, n_attributes=2, rng=0)
     graphs, new = data.graphs[:30], data.graphs[30:]
     model = GraphClassifier(random_state=0, n_jobs=2).fit(graphs, data.targets[:30])
     kernels = [
@@ -35,7 +35,7 @@ def answers_of_models():
     ]
     for kernel in kernels:
         kernel.fit(graphs)
-    walk = {"method": "monte-carlo", "n_walks": 10, "random_state": 0, "n_jobs": 2}
+    walk = {"method": "monte-carlo", "n_walks": 10, "rng": 0, "n_jobs": 2}
     return {
         "classifier": lambda: model.decision_function(new),
         "explanation": lambda: model.explain(new).shares,

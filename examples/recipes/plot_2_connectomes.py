@@ -51,7 +51,7 @@ print(A)
 # Permutations of who is a patient give the p-value, several kernels at once. ``nodes_correspond=True`` says
 # that region k is the same in all matrices, and adds a table of regions whose p-values are corrected for all of them.
 
-result = two_sample_test(A, B, nodes_correspond=True, random_state=0)
+result = two_sample_test(A, B, nodes_correspond=True, rng=0)
 print(result)
 
 # %%

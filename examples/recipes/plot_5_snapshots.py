@@ -78,11 +78,11 @@ print("largest contrast on day", days[np.argmax(values)])
 from retgk import two_sample_test
 from retgk.stats import association_test
 
-result = two_sample_test(graphs[:CHANGE], graphs[CHANGE:], n_permutations=1999, random_state=0)
+result = two_sample_test(graphs[:CHANGE], graphs[CHANGE:], n_permutations=1999, rng=0)
 print(result)
 
 # %%
 # Without a date: do graphs go with time?
 
-drift = association_test(graphs, np.arange(60.0), n_permutations=1999, random_state=0)
+drift = association_test(graphs, np.arange(60.0), n_permutations=1999, rng=0)
 print(f"p = {drift.p_value:.4f}")

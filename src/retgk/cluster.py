@@ -204,7 +204,7 @@ def embed_files(
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.io import write_parquet
     >>> from retgk.kernels import RetGKEmbedding, embed_files
-    >>> graphs = make_graph_classification(n_graphs=50, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=50, rng=0).graphs
     >>> embedding = RetGKEmbedding(n_components=8, random_state=0).fit(graphs[:10])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_parquet(graphs, f"{folder}/graphs.parquet")

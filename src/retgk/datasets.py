@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk._runtime.files import HOME_VARIABLE, atomic_path, cache_folder, data_home_folder
-from retgk._runtime.names import RandomState, generator_from
+from retgk._runtime.names import Rng, generator_from
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Floats, Ints
@@ -402,7 +402,7 @@ def make_graph_classification(
     n_labels: int = 0,
     n_attributes: int = 0,
     n_nodes: tuple[int, int] = (20, 40),
-    random_state: RandomState = None,
+    rng: Rng = None,
 ) -> GraphDataset:
     """
     Random graphs whose classes differ in structure, labels or attributes.
@@ -427,7 +427,7 @@ def make_graph_classification(
         Number of attributes per node.
     n_nodes : tuple of two ints, default=(20, 40)
         Least and largest number of nodes of a graph; at least 5.
-    random_state : int, Generator, RandomState or None, default=None
+    rng : int, Generator or None, default=None
         Passed to :func:`numpy.random.default_rng`; an int gives the same graphs each time.
 
     Returns
@@ -437,13 +437,13 @@ def make_graph_classification(
 
     Examples
     --------
-    >>> data = make_graph_classification(10, n_labels=3, random_state=0)
+    >>> data = make_graph_classification(10, n_labels=3, rng=0)
     >>> data.graphs.label_names
     (0, 1, 2)
     """
     _check_counts(n_nodes, n_labels=n_labels, n_attributes=n_attributes)
     _check_classes(n_graphs, n_classes, families, n_labels + n_attributes)
-    rng = generator_from(random_state)
+    rng = generator_from(rng, "rng")
     targets = rng.permutation(np.arange(n_graphs) % n_classes)
     sizes = rng.integers(n_nodes[0], n_nodes[1], n_graphs, endpoint=True)
     pieces = [np.empty((0, 2), np.int64)]

@@ -241,8 +241,8 @@ def permutation_distribution(result: PopulationTest, *, ax: "Axes | None" = None
     --------
     >>> from retgk import two_sample_test
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=12, n_classes=2, random_state=0)
-    >>> result = two_sample_test(data, n_permutations=99, random_state=0)
+    >>> data = make_graph_classification(n_graphs=12, n_classes=2, rng=0)
+    >>> result = two_sample_test(data, n_permutations=99, rng=0)
     >>> permutation_distribution(result).get_ylabel()
     'permutations'
     """

@@ -78,38 +78,39 @@ def optional_module(name: str, extra: str) -> Any:
         ) from error
 
 
-# Seeds from whatever a user passes as random_state.
+# Seeds from whatever a user passes as random_state to estimators, as rng to functions (SPEC 7).
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
-"""What users pass as random_state."""
+Rng = int | np.random.Generator | None
+RandomState = Rng | np.random.RandomState
 
 MAX_SEED = 2**63 - 1
 """Largest seed that estimators keep, and that model files hold."""
 
 
-def generator_from(random_state: RandomState) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(seed_from(random_state))
+def generator_from(given: RandomState, name: str = "random_state") -> np.random.Generator:
+    if isinstance(given, np.random.RandomState):
+        return np.random.default_rng(given.randint(0, 2**63, dtype=np.int64))
     try:
-        return np.random.default_rng(random_state)
+        return np.random.default_rng(given)
     except (TypeError, ValueError) as error:
+        others = ", a RandomState" if name == "random_state" else ""
         raise InvalidInputError(
-            "random_state must be an integer that is not negative, a Generator, a RandomState or "
-            f"None, got {random_state!r}"
+            f"{name} must be an integer that is not negative, a Generator{others} or None, got "
+            f"{given!r}"
         ) from error
 
 
-def seed_from(random_state: RandomState) -> np.uint64:
-    if isinstance(random_state, np.random.RandomState):
-        return np.uint64(random_state.randint(0, 2**63, dtype=np.int64))
-    return np.uint64(generator_from(random_state).integers(2**63))
+def seed_from(given: RandomState, name: str = "random_state") -> np.uint64:
+    if isinstance(given, np.random.RandomState):
+        return np.uint64(given.randint(0, 2**63, dtype=np.int64))
+    return np.uint64(generator_from(given, name).integers(2**63))
 
 
-def whole_seed(random_state: RandomState, n_bits: int = 63) -> int:
-    """Whole number that stands for `random_state`; a whole number stands for itself."""
-    if isinstance(random_state, Integral) and 0 <= int(random_state) <= MAX_SEED:
-        return int(random_state)
-    return int(seed_from(random_state)) >> (63 - n_bits)
+def whole_seed(given: RandomState, n_bits: int = 63, name: str = "random_state") -> int:
+    """Whole number that stands for what was given; a whole number stands for itself."""
+    if isinstance(given, Integral) and 0 <= int(given) <= MAX_SEED:
+        return int(given)
+    return int(seed_from(given, name)) >> (63 - n_bits)
 
 
 def short_seed(seed: int) -> int:

@@ -494,7 +494,7 @@ def explore(
             kernel=kernel,
             max_drawn_nodes=max_drawn_nodes,
             n_jobs=n_jobs,
-            random_state=seed,
+            rng=seed,
         )
     with watch.timing("write"):
         page.save(output)

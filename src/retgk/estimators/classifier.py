@@ -134,7 +134,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     --------
     >>> from retgk import GraphClassifier
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=60, random_state=0)
+    >>> data = make_graph_classification(n_graphs=60, rng=0)
     >>> model = GraphClassifier(random_state=0).fit(data.graphs[:40], data.targets[:40])
     >>> model.predict(data.graphs[40:]).shape
     (20,)

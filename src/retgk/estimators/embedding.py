@@ -403,7 +403,7 @@ class Vectors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import Vectors, WeisfeilerLehman
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> Vectors(WeisfeilerLehman(n_iter=1)).fit_transform(graphs).shape[0]
     6
     """

@@ -64,7 +64,7 @@ class Explanation:
     >>> import numpy as np
     >>> from retgk import GraphClassifier
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=40, random_state=0)
+    >>> data = make_graph_classification(n_graphs=40, rng=0)
     >>> model = GraphClassifier(random_state=0).fit(data.graphs[:30], data.targets[:30])
     >>> found = model.explain(data.graphs[30:])
     >>> whole = found.baseline[2] + found.of(2).sum()
@@ -147,7 +147,7 @@ def _mean_kernels(kernel: Any, weight: float = 1.0) -> list[_MeanKernel]:
     if isinstance(kernel, Sum):
         return [term for part in kernel.parts_ for term in _mean_kernels(part, weight)]
     if isinstance(kernel, Scaled):
-        return _mean_kernels(kernel.parts_[0], weight * kernel.factor)
+        return _mean_kernels(kernel.parts_[0], weight * kernel.factor_)
     raise InvalidInputError(
         f"nodes have no shares in {kernel!r:.80}; explanations are there for RetGK, and for sums "
         "and multiples of it"

@@ -280,7 +280,7 @@ def write_mean_embedding_gram(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from retgk.datasets import make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> with TemporaryDirectory() as folder:
     ...     write_mean_embedding_gram(f"{folder}/gram.npy", graphs).shape
     (6, 6)

@@ -60,7 +60,9 @@ def new_engine(kernel: Any) -> Any:
 
 def new_features(kernel: Any, engine: Any, batch: GraphBatch) -> NodeFeatures:
     """Features of graphs to be fitted, by the walks of an estimator."""
-    walks = kernel.walks or Walks()
+    walks = Walks() if kernel.walks is None else kernel.walks
+    if not isinstance(walks, Walks):
+        raise InvalidInputError(f"walks must be Walks(...), got {walks!r:.80}")
     if isinstance(engine, EmbeddedEngine):
         seed = engine.walk_seed
     else:
@@ -179,7 +181,7 @@ class RetGK(GraphKernel):
     --------
     >>> from retgk import RetGK, Walks
     >>> from retgk.datasets import make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = RetGK(walks=Walks(n_steps=20), random_state=0)
     >>> kernel.fit_transform(graphs).shape
     (6, 6)

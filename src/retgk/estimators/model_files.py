@@ -67,7 +67,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> from tempfile import TemporaryDirectory
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import RetGKEmbedding
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> with TemporaryDirectory() as folder:
     ...     save_model(RetGKEmbedding(random_state=0).fit(graphs), f"{folder}/model.retgk")
     ...     load_model(f"{folder}/model.retgk").transform(graphs).shape[0]
@@ -117,7 +117,7 @@ def load_model(
     >>> from tempfile import TemporaryDirectory
     >>> from retgk import GraphClassifier
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=20, random_state=0)
+    >>> data = make_graph_classification(n_graphs=20, rng=0)
     >>> with TemporaryDirectory() as folder:
     ...     save_model(GraphClassifier(random_state=0).fit(data), f"{folder}/model.retgk")
     ...     load_model(f"{folder}/model.retgk").predict(data.graphs).shape

@@ -165,7 +165,7 @@ class GraphPredictor(TakesGraphs):
         --------
         >>> from retgk import GraphRegressor
         >>> from retgk.datasets import make_graph_classification
-        >>> data = make_graph_classification(n_graphs=40, random_state=0)
+        >>> data = make_graph_classification(n_graphs=40, rng=0)
         >>> sizes = data.graphs.node_counts
         >>> model = GraphRegressor(random_state=0).fit(data.graphs[:30], sizes[:30])
         >>> model.explain(data.graphs[30:])

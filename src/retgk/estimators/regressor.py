@@ -110,7 +110,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     --------
     >>> from retgk import GraphRegressor
     >>> from retgk.datasets import make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=60, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=60, rng=0).graphs
     >>> model = GraphRegressor(random_state=0).fit(graphs[:40], graphs.edge_counts[:40])
     >>> model.predict(graphs[40:]).shape
     (20,)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.files import atomic_path
 from retgk._runtime.html_page import html_page
-from retgk._runtime.names import RandomState, optional_module, whole_seed
+from retgk._runtime.names import Rng, optional_module, whole_seed
 from retgk._runtime.parallel import single_threaded_blas
 from retgk._runtime.processes import check_room
 from retgk.array_types import Flags, Floats, Ints
@@ -66,7 +66,7 @@ class CollectionPage:
     --------
     >>> from retgk import explore
     >>> from retgk.datasets import make_graph_classification
-    >>> page = explore(make_graph_classification(n_graphs=6, random_state=0))
+    >>> page = explore(make_graph_classification(n_graphs=6, rng=0))
     >>> page.text.startswith("<!DOCTYPE html>")
     True
     """
@@ -293,7 +293,7 @@ def explore(
     projection: Projection = "auto",
     max_drawn_nodes: int = 500_000,
     n_jobs: int | None = None,
-    random_state: RandomState = 0,
+    rng: Rng = 0,
 ) -> CollectionPage:
     """
     Make one interactive page of a collection: a map, drawings, nearest graphs, and a model.
@@ -337,7 +337,7 @@ def explore(
         Nodes of all drawings together; beyond that the page has drawings of a random sample.
     n_jobs : int, optional
         Threads; they change no result.
-    random_state : int, Generator, RandomState or None, default=0
+    rng : int, Generator or None, default=0
         Seed of vectors, map and sample.
 
     Returns
@@ -349,7 +349,7 @@ def explore(
     --------
     >>> from retgk import explore
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=20, random_state=0)
+    >>> data = make_graph_classification(n_graphs=20, rng=0)
     >>> explore(data, projection="pca")
     CollectionPage(20 graphs, 20 drawn)
     """
@@ -377,7 +377,7 @@ def explore(
     if predictions is not None:
         truth = next((column.values for column in targets if column.role == "class"), None)
         targets += prediction_columns(predictions, truth)
-    seed = whole_seed(random_state)
+    seed = whole_seed(rng, name="rng")
     arrays = PageArrays()
     by = " of vectors that were given"
     if kernel is not None:

@@ -43,7 +43,7 @@ class GraphDataset:
     Examples
     --------
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=60, random_state=0)
+    >>> data = make_graph_classification(n_graphs=60, rng=0)
     >>> train, test = data[:40], data[40:]
     >>> len(train), test.targets.shape
     (40, (20,))

@@ -216,7 +216,7 @@ def write_graphs(
     >>> from tempfile import TemporaryDirectory
     >>> from retgk import read_graphs, write_graphs
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=6, random_state=0)
+    >>> data = make_graph_classification(n_graphs=6, rng=0)
     >>> with TemporaryDirectory() as folder:
     ...     read_graphs(write_graphs(data, f"{folder}/six.jsonl")).graphs == data.graphs
     True

@@ -56,7 +56,7 @@ def fit_structure_kernel(
     n_graphs = len(features.batch)
     n_drawn = min(n_graphs, _GRAPHS_FOR_MEDIAN) if kernel.gamma == "median" else 0
     sample = features.of_graphs(np.sort(rng.choice(n_graphs, n_drawn, replace=False)))
-    nodes = sample_nodes(sample.batch, _NODES_FOR_MEDIAN, random_state=rng)
+    nodes = sample_nodes(sample.batch, _NODES_FOR_MEDIAN, rng=rng)
     points = sample.probabilities_of_nodes(nodes)
     return kernel.fitted(points, np.searchsorted(nodes, sample.batch.node_ptr), rng)
 

@@ -107,7 +107,7 @@ class NodeFeatures:
         """Nodes that stand for their graphs, numbered over the batch; None for all."""
         if self.walks.nodes is None:
             return None
-        return sample_nodes(self.batch, self.walks.nodes, random_state=self.walks.seed)
+        return sample_nodes(self.batch, self.walks.nodes, rng=self.walks.seed)
 
     def of_nodes(self, nodes: Ints | None) -> "NodeFeatures":
         """Features of some nodes of each graph, as of graphs without edges; None for all."""

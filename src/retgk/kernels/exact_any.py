@@ -56,10 +56,10 @@ class CalledGraphs:
     ) -> Floats:
         """Inner products of the fitted graphs, or of some rows and columns of their matrix."""
         everything = np.arange(self.n_graphs)
-        x = self.nodes.of_graphs(everything[rows or slice(None)])
-        y = self.nodes.of_graphs(everything[columns or slice(None)])
-        found = mean_products(x, y, self.kernels, n_jobs)
-        return (found + found.T) / 2 if rows == columns else found
+        x, y = (
+            self.nodes.of_graphs(everything[own]) if own else self.nodes for own in (rows, columns)
+        )
+        return mean_products(x, y, self.kernels, n_jobs, is_symmetric=rows == columns)
 
     def compare(self, nodes: NodePoints, _: float, n_jobs: int | None) -> "CalledComparison":
         return CalledComparison(nodes, self, n_jobs)
@@ -117,7 +117,12 @@ class CalledComparison:
 
 
 def mean_products(
-    x: NodePoints, y: NodePoints, kernels: Sequence[NodeKernel], n_jobs: int | None
+    x: NodePoints,
+    y: NodePoints,
+    kernels: Sequence[NodeKernel],
+    n_jobs: int | None,
+    *,
+    is_symmetric: bool = False,
 ) -> Floats:
     """``<m_G, m_H>`` of graphs with graphs: means over all pairs of their nodes."""
     found = np.empty((x.n_graphs, y.n_graphs))
@@ -132,17 +137,33 @@ def mean_products(
             is_same &= (codes[own] >= 0)[:, None]
             values += weight * is_same
         for kernel, block, fitted in zip(kernels, x.blocks, y.blocks, strict=True):
-            values *= np.asarray(kernel(block[own], fitted[other]), np.float64)
+            values *= _called(kernel, block[own], fitted[other])
         sums = np.add.reduceat(values, x.node_ptr[rows[0] : rows[1]] - own.start, axis=0)
         sums = np.add.reduceat(sums, y.node_ptr[columns[0] : columns[1]] - other.start, axis=1)
         sizes = [np.diff(p.node_ptr) for p in (x, y)]
         scale = np.outer(sizes[0][rows[0] : rows[1]], sizes[1][columns[0] : columns[1]])
-        found[rows[0] : rows[1], columns[0] : columns[1]] = sums / scale
+        means = sums / scale
+        if is_symmetric:
+            means = (means + means.T) / 2 if rows == columns else means
+            found[columns[0] : columns[1], rows[0] : rows[1]] = means.T
+        found[rows[0] : rows[1], columns[0] : columns[1]] = means
 
     tasks = [
         (rows, columns)
         for rows in chunks(x.node_ptr, _BLOCK_NODES)
         for columns in chunks(y.node_ptr, _BLOCK_NODES)
+        if rows <= columns or not is_symmetric
     ]
     run_tasks(fill, tasks, [1.0] * len(tasks), n_jobs, "inner products")
     return found
+
+
+def _called(kernel: NodeKernel, x: Floats, y: Floats) -> Floats:
+    """Values of a kernel, checked: it may be anybody's."""
+    values = np.asarray(kernel(x, y), np.float64)
+    if values.shape != (len(x), len(y)) or not np.isfinite(values).all():
+        raise InvalidInputError(
+            f"{kernel!r} must give finite values of shape {(len(x), len(y))}, one for each pair of "
+            f"nodes; got shape {values.shape}"
+        )
+    return values

@@ -7,10 +7,12 @@ matrix and `transform` the rows of new graphs. ``a + b``, ``a * b``, ``0.5 * a``
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
+from functools import reduce
 from numbers import Real
+from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,8 +20,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from retgk._runtime.fields import stored
-from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number, check_model_parameters
+from retgk._runtime.fields import check_codes, check_shape, stored
+from retgk._runtime.names import names_there
+from retgk._runtime.parameters import (
+    MAX_ATTRIBUTES,
+    Constraints,
+    Number,
+    check_model_parameters,
+    check_parameters,
+)
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -78,23 +87,28 @@ class HasValues(BaseEstimator):  # type: ignore[misc]
         self
             The kernel itself.
         """
-        known = self.get_params()
         parts: dict[str, dict[str, Any]] = {}
-        others = {}
-        for name, value in params.items():
+        others = dict(params)
+        for name in params:
             owner, _, part = name.partition("__")
-            if part and name in known and is_dataclass(params.get(owner, self._value_of(owner))):
-                parts.setdefault(owner, {})[part] = value
-            else:
-                others[name] = value
+            if part and is_dataclass(self._value_of(owner, params)):
+                parts.setdefault(owner, {})[part] = others.pop(name)
         super().set_params(**others)
         for owner, values in parts.items():
-            setattr(self, owner, replace(self._value_of(owner), **values))
+            value = self._value_of(owner)
+            for part in values.keys() - set(_part_names(value)):
+                advice = names_there(part, _part_names(value))
+                raise InvalidInputError(f"{value!r} has no parameter {part!r}; it has {advice}")
+            setattr(self, owner, replace(value, **values))
         return self
 
-    def _value_of(self, name: str) -> Any:
-        value = getattr(self, name, None)
+    def _value_of(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
+        value = (given or {}).get(name, getattr(self, name, None))
         return self.values_by_default.get(name) if value is None else value
+
+    def __repr__(self, N_CHAR_MAX: int = 1 << 20) -> str:
+        """Text that makes it again: scikit-learn's is cut after 700 characters."""
+        return str(super().__repr__(N_CHAR_MAX))
 
 
 class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[misc]
@@ -120,7 +134,7 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
     ...
     ...     def products(self, x, y):
     ...         return np.exp(-self.gamma * (x - y.T) ** 2)
-    >>> data = make_graph_classification(n_graphs=40, random_state=0)
+    >>> data = make_graph_classification(n_graphs=40, rng=0)
     >>> Density(gamma=100.0).fit_transform(data.graphs).shape
     (40, 40)
     >>> kernel = Density() + 0.5 * WeisfeilerLehman(n_iter=2)
@@ -226,22 +240,33 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
     def gram(self) -> Floats:
         """Kernel matrix of the fitted graphs."""
         check_is_fitted(self)
-        return _as_floats(self.products(self.fitted_, self.fitted_))
+        return self._compared(self.fitted_, self.fitted_, (self.n_graphs_, self.n_graphs_))
 
     def rows(self, batch: GraphBatch) -> Floats:
         """Kernel between new graphs, which are checked, and the fitted ones."""
-        return _as_floats(self.products(self.describe(batch), self.fitted_))
-
-    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
-        """Rows of new graphs, and their kernel with themselves."""
-        return self.rows(batch), self.norms(batch)
+        return self._compared(self.describe(batch), self.fitted_, (len(batch), self.n_graphs_))
 
     def norms(self, batch: GraphBatch | None = None) -> Floats:
         """Kernel of every graph with itself; of the fitted graphs by default."""
         own = self.fitted_ if batch is None else self.describe(batch)
         n_graphs = self.n_graphs_ if batch is None else len(batch)
-        found = [self.products(one, one) for one in (_items(own, [g]) for g in range(n_graphs))]
-        return np.array([_as_floats(value)[0, 0] for value in found])
+        each = (_items(own, [graph]) for graph in range(n_graphs))
+        return np.array([self._compared(one, one, (1, 1))[0, 0] for one in each])
+
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        """Rows of new graphs, and their kernel with themselves."""
+        return self.rows(batch), self.norms(batch)
+
+    def _compared(self, x: Any, y: Any, shape: tuple[int, int]) -> Floats:
+        """What `products` gives, checked: it may be anybody's."""
+        values = _as_floats(self.products(x, y))
+        if values.shape != shape or not np.isfinite(values).all():
+            raise InvalidInputError(
+                f"products of {self!r} must give finite values of shape {shape}, one for each pair "
+                f"of graphs; got shape {values.shape}, smallest {values.min(initial=np.inf):g}, "
+                f"largest {values.max(initial=-np.inf):g}"
+            )
+        return values
 
     def keep(self, graphs: Ints) -> Self:
         """Kernel with some of the fitted graphs; the others are no longer compared with."""
@@ -412,22 +437,24 @@ def _part_names(value: Any) -> list[str]:
 class Combination(GraphKernel):
     """What sums, products, multiples and cosines of kernels have in common."""
 
-    fitted_fields = ("parts_", "intake_", "n_graphs_")
+    fitted_fields: ClassVar[tuple[str, ...]] = ("parts_", "intake_", "n_graphs_")
     part_names: ClassVar[tuple[str, ...]] = ("k1", "k2")
     parts_: list[GraphKernel]
 
     @property
     def given_parts(self) -> list[GraphKernel]:
         """Kernels that it is made of, as they were given."""
-        return [getattr(self, name) for name in self.part_names]
-
-    def check(self) -> None:
-        super().check()
-        for name, part in zip(self.part_names, self.given_parts, strict=True):
+        parts = [getattr(self, name) for name in self.part_names]
+        for name, part in zip(self.part_names, parts, strict=True):
             if not isinstance(part, GraphKernel):
                 raise InvalidInputError(
                     f"{name} must be a kernel such as RetGK(), got {part!r:.80}"
                 )
+        return parts
+
+    def check(self) -> None:
+        super().check()
+        for part in self.given_parts:
             part.check()
 
     def fit_batch(self, batch: GraphBatch) -> None:
@@ -454,6 +481,10 @@ class Combination(GraphKernel):
 
     def norms(self, batch: GraphBatch | None = None) -> Floats:
         return self.combined([part.norms(batch) for part in self.parts_])
+
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        rows, norms = zip(*(part.rows_and_norms(batch) for part in self.parts_), strict=True)
+        return self.combined(list(rows)), self.combined(list(norms))
 
     def keep(self, graphs: Ints) -> Self:
         kept = copy(self)
@@ -525,14 +556,16 @@ class Product(Combination):
         return values[0] * values[1]
 
     def batch_vectors(self, batch: GraphBatch) -> Any:
-        first, second = (_as_floats(part.batch_vectors(batch)) for part in self.parts_)
-        width = first.shape[1] * second.shape[1]
+        parts = [part.batch_vectors(batch) for part in self.parts_]
+        width = int(np.prod([part.shape[1] for part in parts]))
         if width > _MOST_PRODUCTS:
             raise InvalidInputError(
                 f"vectors of {self!r} would have {width:,} columns, more than {_MOST_PRODUCTS:,}; "
                 "use the kernel matrix, or parts with fewer columns"
             )
-        return (first[:, :, None] * second[:, None, :]).reshape(len(first), width)
+        check_room(8 * len(batch) * width, "the vectors", "take fewer graphs at a time")
+        first, second = map(_as_floats, parts)
+        return (first[:, :, None] * second[:, None, :]).reshape(len(batch), width)
 
 
 class Scaled(Combination):
@@ -554,17 +587,27 @@ class Scaled(Combination):
     """
 
     part_names = ("kernel",)
+    fitted_fields = (*Combination.fitted_fields, "factor_")
     _parameter_constraints: ClassVar[Constraints] = {"factor": (Number("()", 0),)}
+    factor_: float
 
     def __init__(self, kernel: GraphKernel, factor: float = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
 
+    def fit_batch(self, batch: GraphBatch) -> None:
+        super().fit_batch(batch)
+        self.factor_ = float(self.factor)
+
     def combined(self, values: list[Floats]) -> Floats:
-        return self.factor * values[0]
+        return self.factor_ * values[0]
 
     def batch_vectors(self, batch: GraphBatch) -> Any:
-        return np.sqrt(self.factor) * self.parts_[0].batch_vectors(batch)
+        return np.sqrt(self.factor_) * self.parts_[0].batch_vectors(batch)
+
+    def after_loading(self) -> None:
+        super().after_loading()
+        check_parameters(self._parameter_constraints, {"factor": self.factor_})
 
 
 class Normalized(Combination):
@@ -593,15 +636,20 @@ class Normalized(Combination):
 
     def gram(self) -> Floats:
         check_is_fitted(self)
-        return self._divided(self.parts_[0].gram(), self.parts_[0].norms())
+        values = self.parts_[0].gram().copy()
+        norms = values.diagonal().copy()
+        divide_by_norms(values, norms, norms)
+        return values
 
     def rows(self, batch: GraphBatch) -> Floats:
-        return self._divided(self.parts_[0].rows(batch), self.parts_[0].norms(batch))
+        return self.rows_and_norms(batch)[0]
 
-    def _divided(self, values: Floats, norms: Floats) -> Floats:
-        values = values.copy()
-        divide_by_norms(values, norms, self.parts_[0].norms())
-        return values
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        part = self.parts_[0]
+        values, norms = part.rows_and_norms(batch)
+        values = values.copy()  # it may be anybody's
+        divide_by_norms(values, norms, part.norms())
+        return values, self.combined([norms])
 
     def batch_vectors(self, batch: GraphBatch) -> Any:
         part = self.parts_[0]
@@ -618,13 +666,13 @@ def rows_divided(vectors: Any, lengths: Floats) -> Any:
     return csr_array(diags_array(factors) @ vectors)
 
 
-def mean_of(kernels: Sequence[GraphKernel]) -> GraphKernel:
+def mean_of(kernels: Iterable[GraphKernel]) -> GraphKernel:
     """
     Mean of kernels.
 
     Parameters
     ----------
-    kernels : sequence of GraphKernel
+    kernels : iterable of GraphKernel
         One or more.
 
     Returns
@@ -640,10 +688,7 @@ def mean_of(kernels: Sequence[GraphKernel]) -> GraphKernel:
     """
     if not kernels:
         raise InvalidInputError("there are no kernels to take the mean of; give at least one")
-    total = kernels[0]
-    for kernel in kernels[1:]:
-        total = total + kernel
-    return Scaled(total, 1 / len(kernels))
+    return Scaled(reduce(add, kernels), 1 / len(kernels))
 
 
 class Precomputed(GraphKernel):
@@ -652,11 +697,6 @@ class Precomputed(GraphKernel):
 
     It is fitted on the square matrix of the training graphs; new graphs are their rows with the
     training graphs. Splits for cross-validation take the same rows and columns.
-
-    Parameters
-    ----------
-    n_jobs : ignored
-        All kernels have it.
 
     Examples
     --------
@@ -670,12 +710,17 @@ class Precomputed(GraphKernel):
     array([0, 0, 0])
     """
 
-    fitted_fields = ("matrix_", "kept_", "n_graphs_")
+    fitted_fields = ("matrix_", "columns_", "width_")
     matrix_: Floats | None
-    kept_: Ints | None
+    """Kernel matrix of the fitted graphs; None where some of them are kept."""
+    columns_: Ints
+    """Columns of the kept graphs in the rows of new ones, which have `width_` columns."""
+    width_: int
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    @property
+    def n_graphs_(self) -> int:  # type: ignore[override]
+        """Number of fitted graphs."""
+        return len(self.columns_)
 
     def taken(self, X: Any) -> Any:
         matrix = _matrix(X)
@@ -691,16 +736,15 @@ class Precomputed(GraphKernel):
     def new(self, X: Any) -> Any:
         check_is_fitted(self)
         matrix = _matrix(X)
-        width = self.n_graphs_ if self.kept_ is None else int(self.kept_[-1])
-        if matrix.shape[1] != width:
+        if matrix.shape[1] != self.width_:
             raise InvalidInputError(
                 f"the rows of new graphs have {matrix.shape[1]} kernel values, but there were "
-                f"{width} training graphs; give one value for each of them"
+                f"{self.width_} training graphs; give one value for each of them"
             )
         return matrix
 
     def fit_batch(self, batch: Any) -> None:
-        self.matrix_, self.kept_, self.n_graphs_ = batch, None, len(batch)
+        self.matrix_, self.columns_, self.width_ = batch, np.arange(len(batch)), len(batch)
         self.intake_ = GraphIntake()
 
     def gram(self) -> Floats:
@@ -710,7 +754,7 @@ class Precomputed(GraphKernel):
         return self.matrix_
 
     def rows(self, batch: Any) -> Floats:
-        return np.asarray(batch if self.kept_ is None else batch[:, self.kept_[:-1]])
+        return np.asarray(batch[:, self.columns_])
 
     def norms(self, batch: Any | None = None) -> Floats:
         if batch is not None:
@@ -719,20 +763,15 @@ class Precomputed(GraphKernel):
 
     def keep(self, graphs: Ints) -> Self:
         kept = copy(self)
-        before, width = np.arange(self.n_graphs_), self.n_graphs_
-        if self.kept_ is not None:
-            before, width = self.kept_[:-1], int(self.kept_[-1])
-        # the number of columns that new rows have stands last
-        kept.kept_ = np.append(before[graphs], width).astype(np.int64)
-        kept.matrix_, kept.n_graphs_ = None, len(graphs)
+        kept.matrix_, kept.columns_ = None, self.columns_[graphs]
         return kept
 
     def after_loading(self) -> None:
         self.intake_ = GraphIntake()
-        if self.kept_ is not None and not (
-            len(self.kept_) and (self.kept_ >= 0).all() and (self.kept_ <= self.kept_[-1]).all()
-        ):
-            raise InvalidInputError("kept_ are not columns of the rows of new graphs")
+        check_shape("columns_", self.columns_, None)
+        check_codes("columns_", self.columns_, self.width_)
+        if self.matrix_ is not None:
+            check_shape("matrix_", self.matrix_, self.width_, self.width_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

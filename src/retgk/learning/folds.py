@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk._runtime.names import RandomState, short_seed, whole_seed
+from retgk._runtime.names import Rng, short_seed, whole_seed
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 
@@ -300,9 +300,7 @@ def _check_enough_of_every_class(targets: NDArray[Any], n_folds: int) -> None:
 # Folds that keep graphs together which belong together: groups, and scaffolds of molecules.
 
 
-def scaffold_folds(
-    smiles: Iterable[str], n_splits: int = 5, *, random_state: RandomState = None
-) -> list[Fold]:
+def scaffold_folds(smiles: Iterable[str], n_splits: int = 5, *, rng: Rng = None) -> list[Fold]:
     """
     Folds in which no scaffold of the test molecules is one of the training molecules.
 
@@ -318,7 +316,7 @@ def scaffold_folds(
         The molecules.
     n_splits : int, default=5
         Number of folds.
-    random_state : int, Generator, RandomState or None
+    rng : int, Generator or None
         Seed that shuffles sets of the same size, for other folds. With None, they are in the
         order of their first molecules, and the folds are the same in every call.
 
@@ -336,11 +334,11 @@ def scaffold_folds(
     """
     from retgk.io.molecules import molecule_scaffolds
 
-    return group_folds(molecule_scaffolds(smiles), n_splits, random_state, "scaffolds")
+    return group_folds(molecule_scaffolds(smiles), n_splits, rng, "scaffolds")
 
 
 def group_folds(
-    groups: ArrayLike, n_splits: int, random_state: RandomState = None, what: str = "groups"
+    groups: ArrayLike, n_splits: int, rng: Rng = None, what: str = "groups"
 ) -> list[Fold]:
     """Folds of about the same size, with every group in the test part of one of them."""
     _, first, codes = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
@@ -349,8 +347,8 @@ def group_folds(
         raise InvalidInputError(f"n_splits={n_splits} must be at least 2 folds")
     _check_enough_groups(len(first), n_splits, what)
     sizes, ties = np.bincount(codes), first
-    if random_state is not None:  # shuffles groups of the same size
-        ties = np.random.default_rng(whole_seed(random_state)).permutation(len(sizes))
+    if rng is not None:  # shuffles groups of the same size
+        ties = np.random.default_rng(whole_seed(rng, name="rng")).permutation(len(sizes))
     fold, filled = np.empty(len(sizes), np.int64), np.zeros(n_splits, np.int64)
     for group in np.lexsort([ties, -sizes]):
         fold[group] = filled.argmin()  # of folds of the same size, the first

@@ -123,7 +123,7 @@ def compare(
     --------
     >>> from retgk import compare
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=30, random_state=0)
+    >>> data = make_graph_classification(n_graphs=30, rng=0)
     >>> table = compare(data, methods=["size", "majority"], folds=3)
     >>> [row["method"] for row in table.rows], table.rows[0]["p_value"]
     (['size', 'majority'], None)

@@ -100,7 +100,7 @@ class Comparison:
     --------
     >>> from retgk import compare
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=30, random_state=0)
+    >>> data = make_graph_classification(n_graphs=30, rng=0)
     >>> table = compare(data, methods=["majority"], folds=3)
     >>> table.to_csv().splitlines()[0][:29]
     'method,status,folds,accuracy,'

@@ -205,7 +205,7 @@ class GraphIndex:
     --------
     >>> from retgk import GraphIndex
     >>> from retgk.datasets import make_graph_classification
-    >>> graphs = make_graph_classification(n_graphs=50, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=50, rng=0).graphs
     >>> index = GraphIndex(random_state=0).fit(graphs, ids=[f"g{i}" for i in range(50)])
     >>> found = index.query(graphs[7], k=3)
     >>> found.ids.shape, found.ids[0, 0], float(found.distances[0, 0])

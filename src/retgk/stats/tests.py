@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from retgk._runtime.names import RandomState, whole_seed
+from retgk._runtime.names import Rng, whole_seed
 from retgk._runtime.parameters import (
     EVERYWHERE,
     NONE,
@@ -77,12 +77,10 @@ class Settings:
     seed: int
 
     @classmethod
-    def checked(
-        cls, n_permutations: Any, confidence: Any, n_jobs: Any, random_state: RandomState
-    ) -> "Settings":
+    def checked(cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng) -> "Settings":
         given = {"n_permutations": n_permutations, "confidence": confidence, "n_jobs": n_jobs}
         check_parameters(_CONSTRAINTS, given)
-        return cls(int(n_permutations), confidence, n_jobs, whole_seed(random_state))
+        return cls(int(n_permutations), confidence, n_jobs, whole_seed(rng, name="rng"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +194,7 @@ def two_sample_test(
     confidence: float | None = 0.95,
     engine: EngineChoice = "auto",
     n_jobs: int | None = None,
-    random_state: RandomState = None,
+    rng: Rng = None,
     **options: Any,
 ) -> PopulationTest:
     r"""
@@ -248,7 +246,7 @@ def two_sample_test(
         "auto" is the latter.
     n_jobs : int, optional
         Threads; they change no result.
-    random_state : int, Generator, RandomState or None
+    rng : int, Generator or None
         Seed of relabellings and halves, and of what else is drawn: walks, random features, and, of
         more than 4,000 graphs, those whose median is a bandwidth.
     **options
@@ -279,7 +277,7 @@ def two_sample_test(
     ...     return (upper | upper.T).astype(float)
     >>> sparse = [random_graph(0.15) for _ in range(10)]
     >>> dense = [random_graph(0.3) for _ in range(10)]
-    >>> result = two_sample_test(sparse, dense, n_permutations=999, random_state=0)
+    >>> result = two_sample_test(sparse, dense, n_permutations=999, rng=0)
     >>> result.p_value
     0.001
     >>> print(str(result).splitlines()[1])
@@ -292,7 +290,7 @@ def two_sample_test(
             f"by has {len(found.names)} different values; two_sample_test takes two, k_sample_test "
             "takes more"
         )
-    settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
+    settings = Settings.checked(n_permutations, confidence, n_jobs, rng)
     family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
     blocks = blocks_of(groups, pairs, found.codes)
     return _group_test(found, family, blocks, settings, nodes_correspond)
@@ -311,7 +309,7 @@ def k_sample_test(
     confidence: float | None = 0.95,
     engine: EngineChoice = "auto",
     n_jobs: int | None = None,
-    random_state: RandomState = None,
+    rng: Rng = None,
     **options: Any,
 ) -> PopulationTest:
     """
@@ -328,7 +326,7 @@ def k_sample_test(
         Group of every graph of one collection.
     kernel, compare, bandwidths, depths, groups, nodes_correspond
         As in `two_sample_test`.
-    n_permutations, confidence, engine, n_jobs, random_state, **options
+    n_permutations, confidence, engine, n_jobs, rng, **options
         As in `two_sample_test`.
 
     Returns
@@ -340,13 +338,13 @@ def k_sample_test(
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.stats import k_sample_test
-    >>> data = make_graph_classification(n_graphs=30, n_classes=3, random_state=0)
-    >>> k_sample_test(data.graphs, by=data.targets, n_permutations=999, random_state=0).kind
+    >>> data = make_graph_classification(n_graphs=30, n_classes=3, rng=0)
+    >>> k_sample_test(data.graphs, by=data.targets, n_permutations=999, rng=0).kind
     'k-sample'
     """
     first = populations[0] if len(populations) == 1 else None
     found = grouping_of(populations, _targets_by(first, None, by))
-    settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
+    settings = Settings.checked(n_permutations, confidence, n_jobs, rng)
     family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
     blocks = blocks_of(groups, None, found.codes)
     return _group_test(found, family, blocks, settings, nodes_correspond)
@@ -366,7 +364,7 @@ def association_test(
     confidence: float | None = 0.95,
     engine: EngineChoice = "auto",
     n_jobs: int | None = None,
-    random_state: RandomState = None,
+    rng: Rng = None,
     **options: Any,
 ) -> PopulationTest:
     """
@@ -390,7 +388,7 @@ def association_test(
         Block of every graph; values are permuted within blocks.
     kernel, compare, bandwidths, depths
         As in `two_sample_test`.
-    n_permutations, confidence, engine, n_jobs, random_state, **options
+    n_permutations, confidence, engine, n_jobs, rng, **options
         As in `two_sample_test`.
 
     Returns
@@ -403,14 +401,14 @@ def association_test(
     >>> import numpy as np
     >>> from retgk.stats import association_test
     >>> cycles = [np.roll(np.eye(n), 1, 1) + np.roll(np.eye(n), -1, 1) for n in range(4, 16)]
-    >>> association_test(cycles, range(4, 16), n_permutations=999, random_state=0).p_value
+    >>> association_test(cycles, range(4, 16), n_permutations=999, rng=0).p_value
     0.001
     """
     batch = as_batch(graphs)
     values = targets_of(graphs, y)
     if values is None:
         raise InvalidInputError("y is missing; give one value for each graph, or a data set")
-    settings = Settings.checked(n_permutations, confidence, n_jobs, random_state)
+    settings = Settings.checked(n_permutations, confidence, n_jobs, rng)
     family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
     columns, codes = value_columns(values, len(batch), kind, settings.seed)
     blocks = blocks_of(groups, None, codes)

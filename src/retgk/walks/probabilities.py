@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from retgk._runtime.fields import stored
-from retgk._runtime.names import seed_from
+from retgk._runtime.names import Rng, seed_from
 from retgk._runtime.parameters import WALKS, WEIGHT_RANGE, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
@@ -75,7 +75,7 @@ SelfLoop = float | Literal["mean"]
 # Which nodes to describe: all, some, or a sample of every graph.
 
 
-def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints:
+def sample_nodes(graphs: Any, nodes: float, *, rng: Rng = None) -> Ints:
     r"""
     Draw nodes from every graph, without replacement.
 
@@ -91,7 +91,7 @@ def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints
     nodes : int or float
         Number of nodes per graph (smaller graphs give all of theirs), or the share of its
         nodes, rounded up, if a float in (0, 1].
-    random_state : int, Generator, RandomState or None
+    rng : int, Generator or None
         Seed. The same graph gives the same sample, wherever it stands in a batch.
 
     Returns
@@ -102,10 +102,10 @@ def sample_nodes(graphs: Any, nodes: float, *, random_state: Any = None) -> Ints
     Examples
     --------
     >>> path = GraphBatch.from_edges(4, [[0, 1], [1, 2], [2, 3]], symmetrize=True)
-    >>> len(sample_nodes(path, 0.5, random_state=0))
+    >>> len(sample_nodes(path, 0.5, rng=0))
     2
     """
-    return _sampled(as_batch(graphs), nodes, seed_from(random_state))
+    return _sampled(as_batch(graphs), nodes, seed_from(rng, "rng"))
 
 
 def _sampled(batch: GraphBatch, nodes: Any, seed: np.uint64) -> Ints:
@@ -218,7 +218,7 @@ class Walks:
     def probabilities(
         self, batch: GraphBatch, *, nodes: Ints | None = None, n_jobs: int | None = None
     ) -> Floats:
-        """Same bits as of `return_probabilities` with ``random_state=seed``, if copies share."""
+        """Same bits as of `return_probabilities` with ``rng=seed``, if copies share."""
         bits = seed_from(self.seed) if self.is_random else np.uint64(0)
         return self.estimates(batch, nodes, bits, n_jobs=n_jobs)[0]
 
@@ -293,7 +293,7 @@ def return_probabilities(
     standard_error: float | None = None,
     return_standard_error: bool = False,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    rng: Rng = None,
 ) -> Any:
     r"""
     Probabilities that random walks return to their start node after 1, 2, .., S steps.
@@ -341,7 +341,7 @@ def return_probabilities(
         the safe side: from few walks, up to three times as large as the true ones.
     n_jobs : int, optional
         Threads; None for all cores. It changes no result.
-    random_state : int, Generator, RandomState or None
+    rng : int, Generator or None
         Seed of Monte Carlo and of drawn nodes. The result for a graph depends on it and on the
         graph, not on the batch that the graph stands in.
 
@@ -369,7 +369,7 @@ def return_probabilities(
     walks = Walks(n_steps, method, n_walks, self_loop)
     _check_standard_error(standard_error, walks)
     is_random = walks.is_random or nodes is not None
-    bits = seed_from(random_state) if is_random else np.uint64(0)
+    bits = seed_from(rng, "rng") if is_random else np.uint64(0)
     found = walks.estimates(
         batch,
         chosen_nodes(batch, nodes, bits),

@@ -193,6 +193,10 @@ class PeerKernel(GraphKernel):
             return self.engine_.squared_norms()
         return self.engine_.compare(PlainGraphs(batch, self.n_jobs)).squared_norms()
 
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        new = self.engine_.compare(PlainGraphs(batch, self.n_jobs))
+        return new.products(), new.squared_norms()
+
     def keep(self, graphs: Ints) -> Self:
         kept = copy(self)
         kept.engine_ = self.engine_.keep(graphs)

@@ -339,7 +339,7 @@ class DeepGraph(PeerKernel):
     Substructures without a vector, such as those of new graphs alone, add nothing, to the graph's
     own norm neither. The cost is that of the base kernel, of the table of colours or paths that
     occur in the same graph, which has up to the square of their number in each graph, and of its
-    eigenvectors; kernel values of "vectors" take n^2 `n_components` steps. `features` gives
+    eigenvectors; kernel values of "vectors" take n^2 `n_components` steps. `vectors` gives
     the counts times :math:`\sqrt{\|e_i\|}` as a sparse matrix, or :math:`\phi(G)^\top E` as a
     dense one.
 
@@ -347,7 +347,7 @@ class DeepGraph(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import DeepGraph
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = DeepGraph(n_components=10, random_state=0)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

@@ -284,14 +284,14 @@ class GraphInvariant(PeerKernel):
 
     The cost grows with the square of the number of nodes of all graphs, times the number of
     attributes and of colours of a node; without attributes, with the number of graphs and their
-    nodes. Labels of edges take part in the refinement. Without attributes, `features` gives the
+    nodes. Labels of edges take part in the refinement. Without attributes, `vectors` gives the
     sums of :math:`1/|g|` over all nodes of each colour as a sparse matrix.
 
     Examples
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import GraphInvariant
-    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, rng=0).graphs
     >>> kernel = GraphInvariant(radius=1)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

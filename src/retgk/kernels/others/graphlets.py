@@ -176,7 +176,7 @@ class Graphlets(PeerKernel):
     Attributes
     ----------
     graphlets_ : ndarray of int64, shape (n_graphlets, k, k)
-        Adjacency matrices of the graphlets, in the order of the columns of `features`: by number
+        Adjacency matrices of the graphlets, in the order of the columns of `vectors`: by number
         of edges, then by degrees.
     reading_ : Reading or None
         How the fitted graphs were read; new ones are read alike.
@@ -193,7 +193,7 @@ class Graphlets(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import Graphlets
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = Graphlets()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

@@ -198,14 +198,14 @@ class HashGraph(PeerKernel):
 
     Notes
     -----
-    The cost is that of `n_hashes` base kernels. `features` gives the counts of all of them, divided
+    The cost is that of `n_hashes` base kernels. `vectors` gives the counts of all of them, divided
     by :math:`\sqrt{I}`, as a sparse matrix.
 
     Examples
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import HashGraph
-    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=2, rng=0).graphs
     >>> kernel = HashGraph(n_hashes=5, random_state=0)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

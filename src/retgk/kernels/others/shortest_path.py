@@ -272,7 +272,7 @@ class ShortestPath(PeerKernel):
     is no other length. Labels of edges are left out, and so are self-loops, but that
     ``start="degrees"`` counts them.
 
-    Without attributes, `features` gives the numbers of pairs of nodes for each pair of colours and
+    Without attributes, `vectors` gives the numbers of pairs of nodes for each pair of colours and
     each length as a sparse matrix. With attributes, two graphs of n and m nodes take
     ``n m (n + m)`` steps, not ``n^2 m^2``.
 
@@ -280,7 +280,7 @@ class ShortestPath(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import ShortestPath
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = ShortestPath()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

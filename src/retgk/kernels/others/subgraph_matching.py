@@ -513,7 +513,7 @@ class SubgraphMatching(PeerKernel):
     then counted graph by graph: the cost grows with the number of graphs, and for each graph with
     the number of its (connected) subgraphs, of which a node of degree d has about d^(k-1). A graph
     with more than 1e9 of them, or 1e11 matchings of the kind below, is refused.
-    `features` gives the counts, times the roots of automorphisms and weights, as a sparse matrix.
+    `vectors` gives the counts, times the roots of automorphisms and weights, as a sparse matrix.
 
     With a kernel of attributes or weights, subgraphs of the same type are matched pair by pair: the
     cost grows with the square of the number of graphs, and for each pair with the number of its
@@ -525,7 +525,7 @@ class SubgraphMatching(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import Bridge, SubgraphMatching
-    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=1, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, n_attributes=1, rng=0).graphs
     >>> kernel = SubgraphMatching(k=4)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)

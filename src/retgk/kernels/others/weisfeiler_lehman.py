@@ -58,7 +58,7 @@ class WeisfeilerLehman(PeerKernel):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import WeisfeilerLehman
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> kernel = WeisfeilerLehman(n_iter=3)
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
@@ -109,7 +109,7 @@ class WeisfeilerLehmanOA(WeisfeilerLehman):
     --------
     >>> from retgk.datasets import make_graph_classification
     >>> from retgk.kernels import WeisfeilerLehmanOA
-    >>> graphs = make_graph_classification(n_graphs=6, random_state=0).graphs
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
     >>> WeisfeilerLehmanOA(n_iter=3).fit(graphs[:4]).transform(graphs[4:]).shape
     (2, 4)
     """
