@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "retgk"
 REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
-    "Python files in src": 122,
+    "Python files in src": 125,
     "lines of Python in src": 44_450,
     "lines of Python and C++ with reproduction": 56_900,
     "folders below src/retgk": 13,
@@ -31,7 +31,7 @@ CEILINGS = {
     "test files": 214,
     "lines of tests": 35_350,
 }
-TRACED = {"fit": (29, 14), "predict": (21, 14), "embed": (22, 16), "retgk cv MUTAG.zip": (40, 22)}
+TRACED = {"fit": (31, 17), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 25)}
 """Files that a job enters, and how deep its calls go."""
 
 

@@ -1,6 +1,7 @@
 """Public names of packages, imported when they are first used (SPEC 1)."""
 
 import ast
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +30,8 @@ def lazy_names(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if module_of[name] == package:
             return import_module(f"{package}.{name}")
-        return getattr(import_module(str(module_of[name])), name)
+        value = getattr(import_module(str(module_of[name])), name)
+        setattr(sys.modules[package], name, value)  # found without this function from now on
+        return value
 
     return get, lambda: sorted(module_of), list(module_of)

@@ -686,9 +686,10 @@ def mean_of(kernels: Iterable[GraphKernel]) -> GraphKernel:
     >>> mean_of([RetGK(), ShortestPath()])
     Scaled(factor=0.5, kernel=Sum(k1=RetGK(), k2=ShortestPath()))
     """
-    if not kernels:
+    own = list(kernels)
+    if not own:
         raise InvalidInputError("there are no kernels to take the mean of; give at least one")
-    return Scaled(reduce(add, kernels), 1 / len(kernels))
+    return Scaled(reduce(add, own), 1 / len(own))
 
 
 class Precomputed(GraphKernel):

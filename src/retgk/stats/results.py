@@ -269,9 +269,9 @@ class PopulationTest:
     --------
     >>> from retgk import two_sample_test
     >>> from retgk.datasets import make_graph_classification
-    >>> data = make_graph_classification(n_graphs=40, random_state=0)
+    >>> data = make_graph_classification(n_graphs=40, rng=0)
     >>> groups = [data.graphs[data.targets == target] for target in (0, 1)]
-    >>> result = two_sample_test(*groups, n_permutations=99, random_state=0)
+    >>> result = two_sample_test(*groups, n_permutations=99, rng=0)
     >>> result.p_value
     0.01
     """
