@@ -655,10 +655,9 @@ def test_vectors_of_a_kernel_have_its_distances(kernel):
 
 
 def test_a_kernel_that_is_none_or_comes_with_vectors():
-    with fails("WeisfeilerLehman()", "'wl'"):
-        explore(DATA, kernel="wl")
-    with fails("without vectors"):
-        explore(DATA, kernel=KERNELS[0], vectors=np.ones((len(DATA.graphs), 2)))
+    fails(lambda: explore(DATA, kernel="wl"), ("WeisfeilerLehman()", "'wl'"))
+    both = {"kernel": KERNELS[0], "vectors": np.ones((len(DATA.graphs), 2))}
+    fails(lambda: explore(DATA, **both), "without vectors")
 
 
 def test_a_model_without_shares_of_nodes():
