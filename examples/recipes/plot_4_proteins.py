@@ -17,7 +17,7 @@ large. With ``RETGK_DATA_HOME`` at a folder of the TUDataset collections, use
 import networkx as nx
 import numpy as np
 
-from retgk import GraphClassifier, as_batch
+from retgk import GraphClassifier, RetGK, as_batch
 
 rng = np.random.default_rng(0)
 
@@ -55,7 +55,8 @@ inputs = {
     "labels": graphs.without_attributes(),
     "labels, attributes": graphs,
 }
-model = GraphClassifier(C=(1, 10, 100), candidates={"depth": (0, 1)}, cv=3, random_state=0)
+candidates = {**RetGK.usual_candidates, "depth": (0, 1)}
+model = GraphClassifier(C=(1, 10, 100), candidates=candidates, cv=3, random_state=0)
 for name, batch in inputs.items():
     scores = cross_val_score(model, batch, folds_of, cv=outer)
     print(f"{name:20} {scores.mean():.2f} (deviation over folds {scores.std():.2f})")
@@ -65,7 +66,7 @@ for name, batch in inputs.items():
 # ---------------
 
 model.fit(graphs, folds_of)
-print({name: model.best_params_[name] for name in ("depth", "scale_attributes", "C", "p")})
+print(model.best_params_)
 
 # %%
 # Several domains
@@ -76,7 +77,6 @@ print({name: model.best_params_[name] for name in ("depth", "scale_attributes", 
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from retgk import RetGK
 from retgk.kernels import Gaussian, Laplacian
 
 blocks = {"length": (slice(0, 1), Laplacian(0.2)), "water": (slice(1, 2), Gaussian(1e-5))}
