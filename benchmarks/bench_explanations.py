@@ -155,7 +155,7 @@ def decisions_without(model, batch, is_kept, targets):
 
 def decisions_of_kept(model, batch, is_kept, codes):
     """Decision values of means over some nodes, which stay what they are in the whole graph."""
-    whole = model.engine_.compare(NodeFeatures(batch, model.walks_, None))
+    whole = model.kernel_.compare(batch)
     nodes, graph_of = whole.nodes, whole.nodes.graph_of_node()
     levels = nodes.levels
     if levels is not None:
@@ -168,8 +168,8 @@ def decisions_of_kept(model, batch, is_kept, codes):
         levels,
     )
     new = ExactComparison.of(points, whole.fitted, whole.tol, None)
-    own = (new.products(), new.squared_norms(model.tol), model.engine_.squared_norms())
-    values = model.graph_kernel_(*own) @ model.dual_coef_.T + model.intercept_
+    own = (new.products(), new.squared_norms(), model.kernel_.squared_norms_)
+    values = model.kernel_.graph_kernel_(*own) @ model.dual_coef_.T + model.intercept_
     return (target_signs(model)[codes] * values).sum(axis=1)
 
 
@@ -249,13 +249,16 @@ class Decision:
     """The decision function of an embedded model of two classes, on vectors."""
 
     def __init__(self, model):
-        self.model, self.fitted = model, model.support_vectors_.toarray()
+        self.model, self.fitted = model, model.kernel_.engine_.vectors.toarray()
         self.norms = (self.fitted**2).sum(axis=1)
         self.start = self.fitted.mean(axis=0)
 
     def __call__(self, vectors):
         own = (vectors @ self.fitted.T, (vectors**2).sum(axis=1), self.norms)
-        return self.model.graph_kernel_(*own) @ self.model.dual_coef_[0] + self.model.intercept_[0]
+        return (
+            self.model.kernel_.graph_kernel_(*own) @ self.model.dual_coef_[0]
+            + self.model.intercept_[0]
+        )
 
     def shapley(self, nodes, n_orders, rng):
         """Mean gain of every node over random orders in which nodes replace the baseline."""
@@ -284,7 +287,7 @@ def bench_alternatives(folder, tables):
         decide, test = Decision(model), graphs[order[:20]]
         found = model.explain(test, model.classes_[1])
         own_seconds = best_time(lambda m=model, x=test: m.explain(x, m.classes_[1]))
-        new = model.engine_.compare(NodeFeatures(test, model.walks_, None))
+        new = model.kernel_.compare(test)
         vectors = new.node_vectors(new.features, slice(0, test.n_nodes)).toarray()
         nodes = np.split(vectors, test.node_ptr[1:-1])
         ways = {"leave one out": decide.leave_one_out}

@@ -406,7 +406,7 @@ def test_embed_files_checks_before_it_works(
 @pytest.mark.slow
 def test_scikit_learn_on_a_cluster(client: Any) -> None:
     """By joblib's backend; models use one thread in each worker."""
-    model = GraphClassifier(C=1, p=1, scale=1, random_state=0)
+    model = GraphClassifier(C=1, candidates={}, random_state=0)
     here = cross_val_score(model, DATA.graphs, DATA.targets, cv=3)
     with client.as_current(), joblib.parallel_config("dask"):
         there = cross_val_score(model, DATA.graphs, DATA.targets, cv=3)

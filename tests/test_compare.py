@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from retgk import GraphClassifier, InvalidInputError, compare
+from retgk import GraphClassifier, GraphRegressor, InvalidInputError, compare
 from retgk.datasets import make_graph_classification
 from retgk.errors import InputWarning
 from retgk.kernels import WeisfeilerLehman
@@ -32,8 +32,6 @@ from retgk.model_selection import runs as method_runs
 from retgk.model_selection.methods import (
     METHODS,
     GraphSizes,
-    KernelClassifier,
-    KernelRegressor,
     check_can_resume,
     estimator_key,
     new_estimators,
@@ -52,7 +50,9 @@ MADE = make_graph_classification(40, n_labels=3, n_nodes=(6, 12), rng=0)
 def test_a_kernel_has_the_machine_of_scikit_learn() -> None:
     train, test = MADE.graphs[:30], MADE.graphs[30:]
     kernel = WeisfeilerLehman(n_iter=2)
-    model = KernelClassifier(kernel, C=[10.0], random_state=0).fit(train, MADE.targets[:30])
+    model = GraphClassifier(kernel, C=[10.0], candidates={}, random_state=0).fit(
+        train, MADE.targets[:30]
+    )
     own = SVC(C=10.0, kernel="precomputed").fit(kernel.fit_transform(train), MADE.targets[:30])
     rows = kernel.transform(test)
     np.testing.assert_allclose(model.decision_function(test), own.decision_function(rows))
@@ -66,8 +66,12 @@ def test_kernel_and_penalty_are_chosen_on_inner_folds() -> None:
     codes = np.unique(MADE.targets, return_inverse=True)[1]
     cv = [(np.flatnonzero(codes >= 0)[i::4], np.arange(40)[(i + 1) % 4 :: 4]) for i in range(4)]
     rounds, penalties = (1, 3), (0.1, 1.0, 100.0)
-    model = KernelClassifier(
-        WeisfeilerLehman(), {"n_iter": rounds}, C=penalties, cv=cv, random_state=0
+    model = GraphClassifier(
+        WeisfeilerLehman(),
+        candidates={"n_iter": rounds},
+        C=penalties,
+        cv=cv,
+        random_state=0,
     ).fit(MADE.graphs, MADE.targets)
     means = {
         (n, C): cross_val_score(
@@ -86,7 +90,7 @@ def test_kernel_and_penalty_are_chosen_on_inner_folds() -> None:
 
 def test_values_are_regressed_on() -> None:
     sizes = MADE.graphs.node_counts.astype(float)
-    model = KernelRegressor(WeisfeilerLehman(2, normalize=False), random_state=0)
+    model = GraphRegressor(WeisfeilerLehman(2, normalize=False), candidates={}, random_state=0)
     found = model.fit(MADE.graphs[:30], sizes[:30]).predict(MADE.graphs[30:])
     assert np.corrcoef(found, sizes[30:])[0, 1] > 0.9
 
@@ -108,15 +112,17 @@ def test_keys_of_methods_depend_on_parameters_but_not_on_threads() -> None:
     model = GraphClassifier()
     assert estimator_key(model) == estimator_key(GraphClassifier(n_jobs=2))
     assert estimator_key(model) != estimator_key(GraphClassifier(C=3))
-    deep = [KernelClassifier(WeisfeilerLehman(n)) for n in (1, 2)]
+    deep = [GraphClassifier(WeisfeilerLehman(n)) for n in (1, 2)]
     assert estimator_key(deep[0]) != estimator_key(deep[1])
+    threads = [GraphClassifier(WeisfeilerLehman(n_jobs=n)) for n in (1, 2)]
+    assert estimator_key(threads[0]) == estimator_key(threads[1])
 
 
 @pytest.mark.parametrize("change", [1.0, 1e-12])
 def test_all_of_an_array_is_in_the_key_of_a_method(change: float) -> None:
     values = np.ones(2000)
     values[1000] += change
-    one, other = (KernelClassifier(WeisfeilerLehman(), C=C) for C in (np.ones(2000), values))
+    one, other = (GraphClassifier(WeisfeilerLehman(), C=C) for C in (np.ones(2000), values))
     assert estimator_key(one) != estimator_key(other)
 
 

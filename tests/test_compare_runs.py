@@ -180,7 +180,7 @@ def test_all_methods_have_the_folds_of_cv(tmp_path: Path, graphs_file: Path) -> 
     options = ["--folds", 3, "--repetitions", 2, "--seed", 4]
     journal = tmp_path / "j.jsonl"
     fixed = ["--C", 10, "--p", 1, "--scale", 1, "--depth", 0]
-    mine = GraphClassifier(C=(10,), p=(1,), scale=(1,), depth=(0,))
+    mine = GraphClassifier(C=(10,), candidates={})
     cv = record("cv", graphs_file, *options, *fixed)["accuracy"]["folds"]
     from retgk import read_graphs
 

@@ -29,13 +29,16 @@ from retgk.explorer.map import map_places, nearest_graphs
 from retgk.explorer.page import (
     Predictions,
     built_file,
+    kernel_vectors,
     page_text,
     prediction_columns,
     predictions_of,
     text_of,
 )
 from retgk.io.json import write_json
+from retgk.kernels import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanOA
 from retgk.plot import stress_layout
+from retgk.search import distances
 from tests.errors import fails
 from tests.explorer_pages import nearest_by_sorting, unpacked
 from tests.programs import DATA, assert_fails, invoke, printed, record, rows_of
@@ -633,3 +636,30 @@ def test_wrong_options_of_explain(
 
 def test_no_such_model(graphs_file: Path) -> None:
     assert_fails(invoke("explain", "none.retgk", graphs_file), "none.retgk")
+
+
+# Maps by other kernels
+
+KERNELS = [WeisfeilerLehman(n_iter=2), WeisfeilerLehmanOA(), WeisfeilerLehman() + ShortestPath()]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_vectors_of_a_kernel_have_its_distances(kernel):
+    """Graphs are so few that no column is left out."""
+    found = kernel_vectors(kernel, DATA.graphs, 0, None).astype(np.float64)
+    gaps = np.linalg.norm(found[:, None] - found, axis=2)
+    np.testing.assert_allclose(gaps, distances(DATA.graphs, kernel=kernel), atol=1e-3)
+    page = explore(DATA, kernel=kernel)
+    assert page.text == explore(DATA, kernel=kernel).text
+    assert page.text != explore(DATA).text
+
+
+def test_a_kernel_that_is_none_or_comes_with_vectors():
+    fails(lambda: explore(DATA, kernel="wl"), ("WeisfeilerLehman()", "'wl'"))
+    both = {"kernel": KERNELS[0], "vectors": np.ones((len(DATA.graphs), 2))}
+    fails(lambda: explore(DATA, **both), "without vectors")
+
+
+def test_a_model_without_shares_of_nodes():
+    model = GraphClassifier(WeisfeilerLehman(), cv=3, random_state=0).fit(DATA)
+    assert explore(DATA, model=model).n_graphs == len(DATA.graphs)

@@ -20,7 +20,7 @@ from retgk.cli.options import (
     format_names,
     known_format,
 )
-from retgk.cli.outputs import check_new_file
+from retgk.cli.outputs import STANDARD_OUTPUT, check_new_file
 from retgk.datasets import SUBJECT_OF, TUDATASETS
 
 if TYPE_CHECKING:
@@ -172,8 +172,10 @@ def convert(
     """
     from retgk.io.read import format_to_write, write_graphs
 
-    check_new_file(output)
+    if str(output) == STANDARD_OUTPUT:
+        check_new_file(output)  # which says what is wrong with it
     form = format_to_write(output, to)
+    check_new_file(output)
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common)

@@ -214,6 +214,7 @@ class RetGK(GraphKernel):
         "graph_kernel": ExponentialGraphKernel(),
     }
     fitted_fields = ("engine_", "walks_", "intake_", "graph_kernel_")
+    if_too_large = USE_A_GRAM_FILE
 
     engine_: ExactEngine | EmbeddedEngine
     graph_kernel_: KernelOfMeans

@@ -146,6 +146,8 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
     usual_candidates: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """What a classifier tries for parameters that were left at their defaults."""
     fitted_fields: ClassVar[tuple[str, ...]] = ("fitted_", "intake_", "n_graphs_")
+    if_too_large: ClassVar[str] = "give fewer graphs, or use approximate vectors"
+    """What to do where the kernel matrix does not fit into memory."""
     __array_ufunc__ = None  # numbers of NumPy leave ``number * kernel`` to the kernel
 
     intake_: GraphIntake
@@ -291,8 +293,7 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
             Kernel values.
         """
         batch = self.taken(X)
-        remedy = "give fewer graphs, or use approximate vectors"
-        check_room(2 * 8 * len(batch) ** 2, "the kernel matrix", remedy)
+        check_room(2 * 8 * len(batch) ** 2, "the kernel matrix", self.if_too_large)
         return self.fit(batch, y, **options).gram()
 
     def transform(self, X: GraphsLike) -> Floats:

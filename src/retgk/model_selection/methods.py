@@ -183,6 +183,8 @@ def _parameters(estimator: Any) -> dict[str, str]:
 
 def _text_of(value: Any) -> str:
     """Text of a value that is the same in all sessions, where there is one."""
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return f"{type(value).__qualname__} with {_parameters(value)}"
     text = repr(value)
     if not _ADDRESS.search(text):
         return text
@@ -190,8 +192,6 @@ def _text_of(value: Any) -> str:
         return str({_text_of(key): _text_of(each) for key, each in value.items()})
     if isinstance(value, list | tuple):
         return str([_text_of(each) for each in value])
-    if hasattr(value, "get_params") and not isinstance(value, type):
-        return f"{type(value).__qualname__} with {_parameters(value)}"
     return _text_of_callable(value) or text
 
 
