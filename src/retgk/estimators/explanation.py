@@ -1,5 +1,7 @@
 """What a prediction is made of: shares of nodes and of training graphs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -6,6 +6,8 @@ matrix and `transform` the rows of new graphs. ``a + b``, ``a * b``, ``0.5 * a``
 ``a.normalized()`` are kernels too. Whatever takes a kernel asks for no more than is defined here.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -19,7 +21,13 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import stored
-from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number, check_model_parameters
+from retgk._runtime.parameters import (
+    MAX_ATTRIBUTES,
+    Constraints,
+    Number,
+    check_model_parameters,
+    untyped,
+)
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -40,6 +48,10 @@ class HasValues(BaseEstimator):  # type: ignore[misc]
 
     values_by_default: ClassVar[Mapping[str, Any]] = {}
     """What None stands for, by parameter."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        untyped(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """
@@ -365,20 +377,20 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
 
     # Algebra
 
-    def __add__(self, other: Any) -> "GraphKernel":
+    def __add__(self, other: Any) -> GraphKernel:
         return Sum(self, other) if isinstance(other, GraphKernel) else NotImplemented
 
-    def __radd__(self, other: Any) -> "GraphKernel":
+    def __radd__(self, other: Any) -> GraphKernel:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # as sum() begins
 
-    def __mul__(self, other: Any) -> "GraphKernel":
+    def __mul__(self, other: Any) -> GraphKernel:
         if isinstance(other, GraphKernel):
             return Product(self, other)
         return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     __rmul__ = __mul__
 
-    def normalized(self) -> "GraphKernel":
+    def normalized(self) -> GraphKernel:
         """
         Cosine of this kernel, ``K(G, H) / sqrt(K(G, G) K(H, H))``.
 
