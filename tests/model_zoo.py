@@ -60,6 +60,15 @@ MAKERS = {
     "several labels": lambda train, y: of_retgk(GraphClassifier, **OPTIONS, scoring="roc_auc").fit(
         train, np.stack([y == 0, y == 1, train.node_counts > np.median(train.node_counts)], axis=1)
     ),
+    "sum": lambda train, _: (RetGK(walks=Walks(8), random_state=0) + WeisfeilerLehman(2)).fit(
+        train
+    ),
+    "product of multiples": lambda train, _: (
+        (0.5 * RetGK(walks=Walks(8), random_state=0) * (2 * ShortestPath())).normalized().fit(train)
+    ),
+    "classifier of a sum": lambda train, y: GraphClassifier(
+        RetGK(walks=Walks(8)) + WeisfeilerLehman(2), C=10, cv=3, random_state=0
+    ).fit(train, y),
     "subtrees": lambda train, _: WeisfeilerLehman(2).fit(train),
     "paths": lambda train, _: ShortestPath().fit(train),
     "attribute paths": lambda train, _: ShortestPath(attributes=Laplacian(1.0)).fit(train),

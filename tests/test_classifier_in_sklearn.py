@@ -5,6 +5,7 @@ They feed two-dimensional arrays, and leave out nearly all of themselves for est
 that they take something else. `tests.example_graphs` makes every row a graph, so that they run.
 """
 
+from inspect import signature
 from itertools import cycle
 
 import numpy as np
@@ -604,3 +605,14 @@ def test_engines_refuse_other_numbers_of_steps(make_engine, n_steps):
     engine = make_engine(random_state=0).fit(NodeFeatures(graphs, Walks(9)))
     other = NodeFeatures(graphs, Walks(n_steps))
     fails(lambda: engine.compare(other).products(), (str(n_steps), "return probabilities"))
+
+
+NAMESPACES = ("io", "kernels", "datasets", "model_selection", "stats", "search")
+
+
+def test_signatures_of_classes_can_be_read():
+    for place in (retgk, *(getattr(retgk, name) for name in NAMESPACES)):
+        for name in dir(place):
+            known = getattr(place, name)
+            if isinstance(known, type) and not issubclass(known, Exception):
+                assert len(str(signature(known))) < 400, name

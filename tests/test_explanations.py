@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, GraphClassifier, load_model, save_model
+from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, load_model, save_model
 from retgk.estimators import classifier as classifier_module
 from retgk.estimators import explanation as explaining
-from retgk.kernels import ExponentialGraphKernel, Laplacian, PolynomialGraphKernel
+from retgk.kernels import (
+    ExponentialGraphKernel,
+    Laplacian,
+    PolynomialGraphKernel,
+    WeisfeilerLehman,
+    mean_of,
+)
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
@@ -32,6 +38,38 @@ def test_complete(task, n_components):
     np.testing.assert_allclose(found.decisions, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(found.predictions, model.predict(NEW))
     assert found.node_ptr.tolist() == NEW.node_ptr.tolist()
+
+
+SUMS = [
+    RetGK() + 0.5 * RetGK(1, graph_kernel=PolynomialGraphKernel(d=2)),
+    mean_of([RetGK(), RetGK(n_components=64), RetGK(scale_attributes="drop")]),
+]
+
+
+@pytest.mark.parametrize("kernel", SUMS, ids=["two", "three"])
+@pytest.mark.parametrize("task", TASKS)
+def test_complete_for_sums(kernel, task):
+    make = GraphRegressor if task in ("values", "outputs") else GraphClassifier
+    model = make(kernel, C=10, candidates=None, cv=2, random_state=0).fit(TRAIN, TASKS[task][:70])
+    found = model.explain(NEW, TARGETS[task], n_training=10**6)
+    np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
+    expected = signed_values(model, NEW, found)
+    np.testing.assert_allclose(found.decisions, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_shares_of_a_sum_are_the_sums_of_shares():
+    y = TASKS["values"][:70]
+    one, both = (
+        GraphRegressor(own, C=c, candidates=None, cv=2, random_state=0).fit(TRAIN, y).explain(NEW)
+        for own, c in ((RetGK(tol=0), 10), (RetGK(tol=0) + RetGK(tol=0), 5))
+    )
+    np.testing.assert_allclose(both.shares, one.shares, atol=1e-6)
+
+
+def test_nodes_have_no_shares_in_other_kernels():
+    kernel = RetGK() + WeisfeilerLehman(1)
+    model = GraphRegressor(kernel, C=1, candidates=None).fit(TRAIN, TASKS["values"][:70])
+    fails(lambda: model.explain(NEW), "WeisfeilerLehman")
 
 
 @pytest.mark.parametrize("feature_map", ["joint", "tensor"])

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 
 from retgk import GraphBatch, GraphClassifier, RetGK, load_model, save_model
+from retgk._runtime import fields
 from retgk._runtime.fields import flatten, unflatten
 from retgk.datasets import load_tudataset
 from retgk.kernels import (
@@ -68,6 +70,46 @@ def test_round_trip(name, tmp_path):
     assert_same_answers(model, loaded)
     assert repr(loaded.get_params()) == repr(model.get_params())
     assert fitted_attributes(loaded).keys() == fitted_attributes(model).keys()
+
+
+OWN = """
+from dataclasses import dataclass
+import numpy as np
+from retgk.kernels import GraphKernel, NodeKernel
+
+class Density(GraphKernel):
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def describe(self, graphs):
+        return (graphs.edge_counts / graphs.node_counts**2)[:, None]
+
+    def products(self, x, y):
+        return np.exp(-self.gamma * (x - y.T) ** 2)
+
+@dataclass(frozen=True)
+class Cauchy(NodeKernel):
+    def __call__(self, x, y):
+        return 1 / (1 + self.scale * ((x[:, None] - y) ** 2).sum(axis=2))
+"""
+
+
+def test_kernels_of_users_come_back_from_modules_that_are_trusted(tmp_path, monkeypatch):
+    (tmp_path / "their_kernels.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(fields, "_STORED", dict(fields._STORED))
+    own = import_module("their_kernels")
+    kernel = own.Density(9.0) + RetGK(walks=Walks(4), structure=own.Cauchy(2.0))
+    graphs, targets = decorated_graphs()
+    model = GraphClassifier(kernel, C=1, cv=2, random_state=0).fit(graphs, targets)
+    save_model(model, tmp_path / "model.retgk")
+    monkeypatch.delitem(sys.modules, "their_kernels")
+    for name in ("Density", "Cauchy"):
+        del fields._STORED[f"their_kernels:{name}"]
+    fails(lambda: load_model(tmp_path / "model.retgk"), "trust=['their_kernels']")
+    loaded = load_model(tmp_path / "model.retgk", trust=["their_kernels"])
+    assert_same_answers(model, loaded)
+    assert type(loaded.kernel_.k1) is not own.Density
 
 
 def test_labels_of_all_types(tmp_path):

@@ -9,6 +9,8 @@ Pictures of graphs, their return probabilities, kernels between them and tests o
 Every function draws into the `ax` that it is given, or into a new figure, and returns the axes.
 """
 
+from __future__ import annotations
+
 import base64
 import io
 from collections.abc import Sequence
@@ -65,7 +67,7 @@ MANY_COLOURS = (
 )
 
 
-def axes_or_new(ax: "Axes | None", size: tuple[float, float]) -> "Axes":
+def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     if ax is not None:
         return ax
     plt = optional_module("matplotlib.pyplot", "plot")
@@ -87,9 +89,9 @@ def return_probability_curves(
     *,
     n_steps: int = 50,
     labels: Sequence[str] | None = None,
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     **options: Any,
-) -> "Axes":
+) -> Axes:
     """
     Draw the return probabilities of some nodes against the number of steps.
 
@@ -221,7 +223,7 @@ def new_figure(size: tuple[float, float]) -> tuple[Any, Any]:
 _MOST_BINS = 60
 
 
-def permutation_distribution(result: PopulationTest, *, ax: "Axes | None" = None) -> "Axes":
+def permutation_distribution(result: PopulationTest, *, ax: Axes | None = None) -> Axes:
     """
     Draw the statistic of a test beside its distribution under permuted labels.
 
@@ -310,9 +312,9 @@ def graph_by_return_probability(
     positions: ArrayLike | None = None,
     node_size: float | None = None,
     cmap: str = "viridis",
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     **options: Any,
-) -> "Axes":
+) -> Axes:
     """
     Draw a graph with its nodes coloured by the return probability of a step.
 
@@ -357,8 +359,8 @@ def explained_graph(
     limit: float | None = None,
     positions: ArrayLike | None = None,
     node_size: float | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """
     Draw a graph with its nodes coloured by their shares in a decision value.
 
@@ -409,9 +411,9 @@ def _drawn_graph(
     label: str,
     positions: ArrayLike | None,
     node_size: float | None,
-    ax: "Axes | None",
+    ax: Axes | None,
     **colours: Any,
-) -> "Axes":
+) -> Axes:
     places = (
         node_positions(batch) if positions is None else checked_positions(positions, batch.n_nodes)
     )
@@ -445,7 +447,7 @@ def checked_positions(positions: ArrayLike, n_nodes: int) -> Floats:
     return places
 
 
-def _draw_edges(ax: "Axes", batch: GraphBatch, places: Floats) -> None:
+def _draw_edges(ax: Axes, batch: GraphBatch, places: Floats) -> None:
     from matplotlib.collections import LineCollection
 
     sources = batch.edge_rows
@@ -588,8 +590,8 @@ def collection_map(
     y: ArrayLike | None = None,
     *,
     size: float | None = None,
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """
     Draw graphs as points by the first two components of kernel PCA, or of PCA of their vectors.
 
@@ -705,7 +707,7 @@ def _are_numbers(targets: NDArray[Any]) -> bool:
     return True
 
 
-def _draw_classes(ax: "Axes", places: Floats, targets: NDArray[Any], size: float) -> None:
+def _draw_classes(ax: Axes, places: Floats, targets: NDArray[Any], size: float) -> None:
     names = np.unique(targets)
     colours = FEW_COLOURS if len(names) <= len(FEW_COLOURS) else MANY_COLOURS
     for position, name in enumerate(names):
@@ -730,8 +732,8 @@ def gram_heat_map(
     y: ArrayLike | None = None,
     *,
     cmap: str = "viridis",
-    ax: "Axes | None" = None,
-) -> "Axes":
+    ax: Axes | None = None,
+) -> Axes:
     """
     Draw a kernel matrix, its graphs ordered by class.
 
@@ -787,7 +789,7 @@ def _first_coordinate(matrix: Floats) -> Floats:
     return places[:, 0] if places.shape[1] else np.zeros(len(matrix))
 
 
-def _mark_classes(ax: "Axes", targets: NDArray[Any]) -> None:
+def _mark_classes(ax: Axes, targets: NDArray[Any]) -> None:
     names, starts = np.unique(targets, return_index=True)
     ends = np.append(starts[1:], len(targets))
     for border in starts[1:] - 0.5:
@@ -806,9 +808,9 @@ def confusion_matrix(
     *,
     normalize: Literal["true", "pred", "all"] | None = None,
     cmap: str = "Blues",
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     **options: Any,
-) -> "Axes":
+) -> Axes:
     """
     Draw how often each class was predicted for each.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,6 @@ from retgk.errors import InvalidInputError
 _CLOSE = 0.6  # likeness from which on difflib takes a name for the one that was meant
 _MOST_NEAR = 3
 _FEW = 12  # names that are all listed
-
-
-_Class = TypeVar("_Class", bound=type)
-
-
-def shown_without_types(known: _Class) -> _Class:
-    """Let the signature of a class show names and defaults; types would be printed expanded."""
-    is_bare = known.__init__ is object.__init__  # type: ignore[misc]
-    own = [] if is_bare else [*inspect.signature(known.__init__).parameters.values()][1:]  # type: ignore[misc]
-    plain = [parameter.replace(annotation=parameter.empty) for parameter in own]
-    known.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
-    return known
 
 
 def near_names(wanted: str, known: Iterable[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """Classification of graphs in one estimator, with its parameters chosen by cross-validation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 

@@ -1,5 +1,7 @@
 """RetGK_II as a scikit-learn transformer: graphs in, vectors out."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """What a prediction is made of: shares of nodes and of training graphs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from retgk._runtime.names import shown_without_types
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Flags, Floats, Ints
@@ -24,7 +25,6 @@ from retgk.learning.outcomes import ClassOutcomes, LabelOutcomes, ValueOutcomes
 from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 
 
-@shown_without_types
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """

@@ -1,5 +1,7 @@
 """`RetGK`: the kernel of the paper, exact (RetGK_I) or by random features (RetGK_II)."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace

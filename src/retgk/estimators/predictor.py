@@ -1,5 +1,7 @@
 """What the classifier and the regressor share: from graphs to decision values."""
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -278,7 +280,7 @@ class Fitting:
         model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
         return choice.decisions
 
-    def _candidates(self, kernel: GraphKernel, log: "FitLog") -> Mapping[str, Any]:
+    def _candidates(self, kernel: GraphKernel, log: FitLog) -> Mapping[str, Any]:
         given = self.model.candidates
         if given is None or isinstance(given, Mapping):
             return _checked_candidates(kernel, given or {})
@@ -295,7 +297,7 @@ class Fitting:
         return chosen
 
     def _selected(
-        self, kernel: GraphKernel, candidates: Mapping[str, Any], log: "FitLog"
+        self, kernel: GraphKernel, candidates: Mapping[str, Any], log: FitLog
     ) -> tuple[Selection, Choice]:
         """Compare all candidates of a kernel and of C."""
         model, folds = self.model, self.folds
@@ -324,7 +326,7 @@ class Fitting:
         return kernel.keep(self.columns[support])
 
     def _consider_retgk(
-        self, kernel: RetGK, candidates: Mapping[str, Any], selection: Selection, log: "FitLog"
+        self, kernel: RetGK, candidates: Mapping[str, Any], selection: Selection, log: FitLog
     ) -> None:
         """
         Compare candidates of RetGK, which have much in common.

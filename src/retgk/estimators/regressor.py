@@ -1,5 +1,7 @@
 """Values of graphs predicted by kernel ridge regression."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 

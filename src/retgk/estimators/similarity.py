@@ -6,6 +6,8 @@ on no other graph, it is the same in every call and in every collection, and all
 about who is near.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

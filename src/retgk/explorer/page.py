@@ -1,5 +1,7 @@
 """`explore`: one interactive page of a collection of graphs."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

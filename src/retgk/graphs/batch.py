@@ -1,5 +1,7 @@
 """GraphBatch, the only graph class: many graphs in flat, read-only arrays."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
@@ -7,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retgk._runtime.names import shown_without_types
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_user
 from retgk.graphs.edges import (
@@ -347,7 +348,6 @@ Labels = Sequence[Hashable] | NDArray[Any]
 """One label for each node."""
 
 
-@shown_without_types
 class GraphBatch(Sequence["GraphBatch"]):
     """
     Many undirected graphs in flat, contiguous, read-only CSR arrays.
@@ -505,7 +505,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         return cls._of_arrays(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
 
     @classmethod
-    def concatenate(cls, batches: Iterable["GraphBatch"]) -> "GraphBatch":
+    def concatenate(cls, batches: Iterable[GraphBatch]) -> GraphBatch:
         """
         Put batches one after the other; their label vocabularies are joined.
 
@@ -624,38 +624,38 @@ class GraphBatch(Sequence["GraphBatch"]):
         """Shape as a one-dimensional collection, by which scikit-learn indexes in one go."""
         return (self.n_graphs,)
 
-    def without_labels(self) -> "GraphBatch":
+    def without_labels(self) -> GraphBatch:
         """Give a copy without labels that shares everything else."""
         reading = self.reading and self.reading.without_labels()
         return self._with(labels=None, label_names=(), reading=reading)
 
-    def without_attributes(self) -> "GraphBatch":
+    def without_attributes(self) -> GraphBatch:
         """Give a copy without attributes that shares everything else."""
         reading = self.reading and self.reading.without_attributes()
         return self._with(attributes=np.empty((self.n_nodes, 0)), reading=reading)
 
-    def without_edge_labels(self) -> "GraphBatch":
+    def without_edge_labels(self) -> GraphBatch:
         """Give a copy without labels of edges that shares everything else."""
         reading = self.reading and self.reading.without_edge_labels()
         return self._with(edge_labels=None, reading=reading)
 
-    def with_edge_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
+    def with_edge_labels(self, labels: Labels, *, missing: Missing = "error") -> GraphBatch:
         """Give a copy with other labels of edges, one for each entry of `indices`."""
         adjacency, rows = self._arrays().adjacency, (self.indptr, self.indices)
         own = edge_labels_of_rows(self.node_ptr, adjacency, rows, labels, False, missing)
         return self._with(edge_labels=own, reading=None)
 
-    def with_labels(self, labels: Labels, *, missing: Missing = "error") -> "GraphBatch":
+    def with_labels(self, labels: Labels, *, missing: Missing = "error") -> GraphBatch:
         """Give a copy with other labels, one for each node, that shares everything else."""
         codes, names = checked_labels(labels, self.node_ptr, missing)
         return self._with(labels=codes, label_names=names, reading=None)
 
-    def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> "GraphBatch":
+    def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> GraphBatch:
         """Give a copy with other attributes, a row for each node, that shares everything else."""
         values = checked_attributes(attributes, self.node_ptr, missing)
         return self._with(attributes=values, reading=None)
 
-    def _with(self, **changes: Any) -> "GraphBatch":
+    def _with(self, **changes: Any) -> GraphBatch:
         return self._of_arrays(self._arrays()._replace(**changes))
 
     def _is_loop(self) -> NDArray[np.bool_]:
@@ -665,10 +665,10 @@ class GraphBatch(Sequence["GraphBatch"]):
     def __len__(self) -> int:
         return self.n_graphs
 
-    def __iter__(self) -> Iterator["GraphBatch"]:
+    def __iter__(self) -> Iterator[GraphBatch]:
         return (self._run(graph, graph + 1) for graph in range(self.n_graphs))
 
-    def __getitem__(self, key: Any) -> "GraphBatch":
+    def __getitem__(self, key: Any) -> GraphBatch:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]  # the form in which scikit-learn indexes what has a shape
         if isinstance(key, slice):
@@ -683,10 +683,10 @@ class GraphBatch(Sequence["GraphBatch"]):
             return self._run(graph, graph + 1)
         return self._take(checked_positions(key, self.n_graphs))
 
-    def _run(self, start: int, stop: int) -> "GraphBatch":
+    def _run(self, start: int, stop: int) -> GraphBatch:
         return self._of_arrays(run_of_graphs(self._arrays(), start, stop))
 
-    def _take(self, graphs: Ints) -> "GraphBatch":
+    def _take(self, graphs: Ints) -> GraphBatch:
         return self._of_arrays(chosen_graphs(self._arrays(), graphs))
 
     def __eq__(self, other: object) -> bool:

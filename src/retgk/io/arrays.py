@@ -1,5 +1,7 @@
 """Graphs as matrices and as arrays of edges."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, get_args

@@ -1,5 +1,7 @@
 """Graphs from tables of edges and of nodes: data frames of any package, through narwhals."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -115,7 +117,7 @@ def from_dataframe(
     return (batch, list(keys.graphs)) if return_ids else batch
 
 
-def _node_arrays(table: "_Table", columns: NodeColumns, position: Ints) -> NodeArrays:
+def _node_arrays(table: _Table, columns: NodeColumns, position: Ints) -> NodeArrays:
     """Labels and attributes of nodes in the order of the batch, given the position of each row."""
     rows = np.argsort(position).tolist()
     values = [[column[row] for row in rows] for column in map(table.values, columns.names)]

@@ -1,5 +1,7 @@
 """Graphs from networkx, and for it."""
 
+from __future__ import annotations
+
 from array import array
 from collections.abc import Callable, Hashable, Iterable
 from itertools import chain
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 @remembers("networkx")
 def from_networkx(
-    graphs: "nx.Graph | Iterable[nx.Graph]",
+    graphs: nx.Graph | Iterable[nx.Graph],
     *,
     label: Hashable | list[Hashable] | None = None,
     attributes: Hashable | list[Hashable] | None = None,
@@ -178,7 +180,7 @@ def _check_undirected(graphs: list[Any]) -> None:
 
 def _csr_arrays(
     graphs: list[Any], weight: Hashable | None
-) -> tuple[list[int], "array[int]", NDArray[np.int32], "array[float] | None"]:
+) -> tuple[list[int], array[int], NDArray[np.int32], array[float] | None]:
     """CSR arrays; networkx holds both directions of an edge, so that rows are read as they are."""
     sizes: list[int] = []
     columns: list[Any] = []
@@ -230,11 +232,11 @@ def _parallel_weight(parallel: Any, weight: Hashable) -> Any:
         return None  # reported with its edge by the caller
 
 
-def _pad_with_ones(weights: "array[float]", n_entries: int) -> None:
+def _pad_with_ones(weights: array[float], n_entries: int) -> None:
     weights.extend(array("d", [1.0]) * (n_entries - len(weights)))
 
 
-def _extend_weights(weights: "array[float]", values: list[Any], source: Any) -> None:
+def _extend_weights(weights: array[float], values: list[Any], source: Any) -> None:
     try:
         weights.extend(values)
     except (TypeError, OverflowError):
@@ -316,7 +318,7 @@ _IDENTITIES = ("id", "name", "_nx_name")  # what igraph itself sets when it read
 
 @remembers("igraph")
 def from_igraph(
-    graphs: "igraph.Graph | Iterable[igraph.Graph]",
+    graphs: igraph.Graph | Iterable[igraph.Graph],
     *,
     label: str | list[str] | None = None,
     attributes: str | list[str] | None = None,

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 import numpy as np
 
 from retgk._runtime.fields import check_shape, stored
-from retgk._runtime.names import check_keywords, shown_without_types
+from retgk._runtime.names import check_keywords
 from retgk._runtime.parameters import check_model_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
@@ -505,10 +505,6 @@ class TakesGraphs:
     """An estimator that reads new graphs as it read those that it was fitted on."""
 
     intake_: GraphIntake
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        shown_without_types(cls)
 
     @property
     def reading_(self) -> Reading | None:

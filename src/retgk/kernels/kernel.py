@@ -6,6 +6,8 @@ matrix and `transform` the rows of new graphs. ``a + b``, ``a * b``, ``0.5 * a``
 ``a.normalized()`` are kernels too. Whatever takes a kernel asks for no more than is defined here.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -28,6 +30,7 @@ from retgk._runtime.parameters import (
     Number,
     check_model_parameters,
     check_parameters,
+    untyped,
 )
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
@@ -49,6 +52,10 @@ class HasValues(BaseEstimator):  # type: ignore[misc]
 
     values_by_default: ClassVar[Mapping[str, Any]] = {}
     """What None stands for, by parameter."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        untyped(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """
@@ -391,20 +398,20 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
 
     # Algebra
 
-    def __add__(self, other: Any) -> "GraphKernel":
+    def __add__(self, other: Any) -> GraphKernel:
         return Sum(self, other) if isinstance(other, GraphKernel) else NotImplemented
 
-    def __radd__(self, other: Any) -> "GraphKernel":
+    def __radd__(self, other: Any) -> GraphKernel:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # as sum() begins
 
-    def __mul__(self, other: Any) -> "GraphKernel":
+    def __mul__(self, other: Any) -> GraphKernel:
         if isinstance(other, GraphKernel):
             return Product(self, other)
         return Scaled(self, float(other)) if isinstance(other, Real) else NotImplemented
 
     __rmul__ = __mul__
 
-    def normalized(self) -> "GraphKernel":
+    def normalized(self) -> GraphKernel:
         """
         Cosine of this kernel, ``K(G, H) / sqrt(K(G, G) K(H, H))``.
 

@@ -1,5 +1,7 @@
 """`compare`: several methods on the same folds of the same graphs."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from numbers import Integral

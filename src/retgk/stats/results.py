@@ -1,12 +1,14 @@
 """What a test of populations found, in words and as plain values."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from retgk._runtime.names import shown_without_types
 from retgk._runtime.parallel import progress_bar
+from retgk._runtime.parameters import untyped
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
@@ -217,7 +219,7 @@ class KernelResult(NamedTuple):
     """The kernel, where it was given; bandwidth and depth say nothing then."""
 
 
-@shown_without_types
+@untyped
 @dataclass(frozen=True, eq=False)
 class PopulationTest:
     """

@@ -1,5 +1,7 @@
 """Tests that users call: do populations of graphs differ, do graphs go with a value."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -77,7 +79,7 @@ class Settings:
     seed: int
 
     @classmethod
-    def checked(cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng) -> "Settings":
+    def checked(cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng) -> Settings:
         given = {"n_permutations": n_permutations, "confidence": confidence, "n_jobs": n_jobs}
         check_parameters(_CONSTRAINTS, given)
         return cls(int(n_permutations), confidence, n_jobs, whole_seed(rng, name="rng"))
@@ -101,7 +103,7 @@ class Work:
         family: KernelFamily,
         blocks: Blocks,
         settings: Settings,
-    ) -> "Work":
+    ) -> Work:
         within = np.zeros(len(codes), np.int64) if blocks.codes is None else blocks.codes
         relabellings = Relabellings(codes, within, settings.n_permutations, settings.seed)
         check_room_for(family.n_kernels, relabellings)

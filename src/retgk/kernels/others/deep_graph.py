@@ -1,5 +1,7 @@
 """The deep graph kernel: substructures compared by what they occur together with."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
