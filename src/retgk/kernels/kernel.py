@@ -91,7 +91,8 @@ class HasValues(BaseEstimator):  # type: ignore[misc]
             for part in values.keys() - set(_part_names(value)):
                 advice = names_there(part, _part_names(value))
                 raise InvalidInputError(f"{value!r} has no parameter {part!r}; it has {advice}")
-            setattr(self, owner, replace(value, **values))
+            if replace(value, **values) != value:  # None stays None
+                setattr(self, owner, replace(value, **values))
         return self
 
     def _value_of(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
@@ -319,6 +320,9 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
     def vectors(self, X: GraphsLike) -> Any:
         """
         Vectors of graphs whose inner products are the kernel, for kernels that have them.
+
+        Where columns are what the fitted graphs have, such as colours, new graphs lack what only
+        they have: their inner products with fitted graphs are the kernel, their own norms are less.
 
         Parameters
         ----------
