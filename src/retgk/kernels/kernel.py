@@ -10,7 +10,9 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
+from functools import reduce
 from numbers import Real
+from operator import add
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from retgk._runtime.fields import check_codes, check_shape, stored
 from retgk._runtime.names import names_there
-from retgk._runtime.parameters import MAX_ATTRIBUTES, Constraints, Number, check_parameters
+from retgk._runtime.parameters import (
+    MAX_ATTRIBUTES,
+    Constraints,
+    Number,
+    check_model_parameters,
+    check_parameters,
+)
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
@@ -210,6 +218,10 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
             raise InvalidInputError("there are no graphs to fit; give at least one")
         self.fit_batch(batch)
         return self
+
+    def check(self) -> None:
+        """Raise unless the parameters are valid, as far as can be said without graphs."""
+        check_model_parameters(self)
 
     def taken(self, X: Any) -> Any:
         """Graphs as they come, in the form in which this kernel is fitted on them."""
@@ -429,22 +441,26 @@ def _part_names(value: Any) -> list[str]:
 class Combination(GraphKernel):
     """What sums, products, multiples and cosines of kernels have in common."""
 
-    fitted_fields = ("parts_", "intake_", "n_graphs_")
+    fitted_fields: ClassVar[tuple[str, ...]] = ("parts_", "intake_", "n_graphs_")
     part_names: ClassVar[tuple[str, ...]] = ("k1", "k2")
     parts_: list[GraphKernel]
 
     @property
     def given_parts(self) -> list[GraphKernel]:
         """Kernels that it is made of, as they were given."""
-        parts = [getattr(self, name) for name in self.part_names]
-        for name, part in zip(self.part_names, parts, strict=True):
+        return [getattr(self, name) for name in self.part_names]
+
+    def check(self) -> None:
+        super().check()
+        for name, part in zip(self.part_names, self.given_parts, strict=True):
             if not isinstance(part, GraphKernel):
                 raise InvalidInputError(
                     f"{name} must be a kernel such as RetGK(), got {part!r:.80}"
                 )
-        return parts
+            part.check()
 
     def fit_batch(self, batch: GraphBatch) -> None:
+        self.check()
         parts = [clone(part) for part in self.given_parts]
         for part in parts:
             part.fit(batch)
@@ -675,7 +691,7 @@ def mean_of(kernels: Iterable[GraphKernel]) -> GraphKernel:
     own = list(kernels)
     if not own:
         raise InvalidInputError("there are no kernels to take the mean of; give at least one")
-    return Scaled(sum(own[1:], own[0]), 1 / len(own))
+    return Scaled(reduce(add, own), 1 / len(own))
 
 
 class Precomputed(GraphKernel):
