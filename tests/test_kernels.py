@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from retgk import (
     GraphIndex,
+    InvalidInputError,
     RetGK,
     Walks,
     distance,
@@ -92,7 +93,7 @@ class Matern(NodeKernel):
 
 def of_others(kind):
     known = kind().get_params()
-    own = {"random_state": 0, "n_hashes": 3, "n_components": 500, "n_samples": None}
+    own = {"random_state": 0, "n_hashes": 3, "n_components": 500}
     own = {name: value for name, value in own.items() if name in known}
     return kind(**own)
 
@@ -110,6 +111,7 @@ PARTS = {
     **{kind.__name__: of_others(kind) for kind in all_kernels()},
 }
 NAMES = sorted(PARTS)
+NAMESPACE = {name: getattr(kernels, name) for name in dir(kernels)} | globals()
 every_part = pytest.mark.parametrize("name", NAMES)
 
 
@@ -194,13 +196,12 @@ def test_positive_semidefinite_and_symmetric(kernel):
 @given(kernel=made_of(NAMES))
 def test_parameters_text_and_copies(kernel):
     """What `clone`, `set_params`, `repr` and `pickle` give is the same kernel."""
-    same = [clone(kernel), eval(repr(kernel), {**vars(kernels), **globals()})]
+    same = [clone(kernel), eval(repr(kernel), NAMESPACE)]
     again = clone(kernel)
     again.set_params(**again.get_params())
     for other in (*same, again, pickle.loads(pickle.dumps(kernel))):
         assert repr(other) == repr(kernel)
         assert other.get_params().keys() == kernel.get_params().keys()
-        assert "random_state=0" in repr(other) or "Density" in repr(other) or True
 
 
 WITH_VECTORS = sorted(
@@ -215,19 +216,14 @@ def test_vectors_give_the_kernel(kernel):
     kernel.fit(TRAIN)
     try:
         fitted, new = (csr_array(kernel.vectors(graphs)) for graphs in (TRAIN, NEW))
-    except kernels_error() as error:
-        assert "columns" in str(error)  # of a product
+    except InvalidInputError as error:
+        if "columns" not in str(error):  # of a product
+            raise
         return
     found, expected = (new @ fitted.T).toarray(), kernel.transform(NEW)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     whole = Vectors(kernel).fit(TRAIN)
     assert whole.transform(NEW).shape == (len(NEW), whole.n_features_out_)
-
-
-def kernels_error():
-    from retgk import InvalidInputError
-
-    return InvalidInputError
 
 
 @every_part
@@ -268,7 +264,7 @@ def test_parameters_are_reached_by_name():
 
 def test_long_texts_are_not_cut():
     kernel = mean_of([RetGK(depth, walks=Walks(20 + depth)) for depth in range(40)])
-    assert repr(eval(repr(kernel), {**vars(kernels), **globals()})) == repr(kernel)
+    assert repr(eval(repr(kernel), NAMESPACE)) == repr(kernel)
     assert "..." not in repr(kernel)
 
 
@@ -481,9 +477,9 @@ def test_similarities_and_distances_in_a_kernel(kernel):
         plain = clone(kernel).set_params(graph_kernel=PolynomialGraphKernel())
     matrix, norms = plain.fit_transform(GRAPHS), plain.diagonal()
     expected = np.sqrt(np.maximum(norms[:, None] + norms - 2 * matrix, 0))
-    np.testing.assert_allclose(distances(GRAPHS, kernel=kernel), expected, atol=1e-6)
+    np.testing.assert_allclose(distances(GRAPHS, kernel=kernel), expected, atol=2e-4)
     rows = distances(NEW, GRAPHS, kernel)
-    np.testing.assert_allclose(rows, expected[9:], atol=1e-6)
+    np.testing.assert_allclose(rows, expected[9:], atol=2e-4)
     found = most_similar(NEW[0], GRAPHS, 4, kernel)
     assert found.indices[0] == 9
     np.testing.assert_allclose(found.similarities[0], 1.0)
@@ -511,15 +507,20 @@ def test_kernels_of_comparisons_are_checked():
     ids=repr,
 )
 def test_an_index_over_vectors(kernel, tmp_path):
-    """Its distances are those of the kernel, from a file too."""
+    """Its distances are those of the kernel; new graphs lack what no fitted graph has."""
     index = GraphIndex(kernel, storage="float16", random_state=0).fit(TRAIN)
-    found = index.query(NEW, 4)
     own = kernel.kernel if isinstance(kernel, Vectors) else kernel
-    expected = distances(NEW, TRAIN, own)
-    rows = np.take_along_axis(expected, found.ids, axis=1)
-    np.testing.assert_allclose(found.distances, rows, rtol=2e-2, atol=2e-2)
-    nearest = np.sort(expected, axis=1)[:, :4]
-    np.testing.assert_allclose(found.distances, nearest, rtol=2e-2, atol=2e-2)
+    for graphs in (TRAIN, NEW):
+        expected = distances(graphs, TRAIN, own) ** 2
+        if graphs is NEW:
+            fitted = clone(own).fit(TRAIN)
+            there = csr_array(fitted.vectors(NEW)).power(2).sum(axis=1)
+            expected -= (fitted.diagonal(NEW) - there)[:, None]
+        found = index.query(graphs, 4)
+        nearest = np.sqrt(np.maximum(np.sort(expected, axis=1)[:, :4], 0))
+        np.testing.assert_allclose(found.distances, nearest, rtol=2e-2, atol=2e-2)
+        rows = np.sqrt(np.maximum(np.take_along_axis(expected, found.ids, axis=1), 0))
+        np.testing.assert_allclose(found.distances, rows, rtol=2e-2, atol=2e-2)
     index.save(tmp_path / "index")
     again = GraphIndex.load(tmp_path / "index").query(NEW, 4)
     assert again.ids.tolist() == found.ids.tolist()

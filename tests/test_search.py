@@ -256,7 +256,7 @@ BAD: list[tuple[Callable[[GraphIndex], Any], Any]] = [
     (lambda _: GraphIndex(storage="int4"), ("storage", "int4")),
     (lambda _: GraphIndex(n_columns=0), ("n_columns", "0")),
     (lambda _: GraphIndex(RetGKEmbedding), "RetGKEmbedding"),
-    (lambda _: GraphIndex(RetGK()).fit(GRAPHS[:9]), ("RetGK()", "vectors", "n_components")),
+    (lambda _: GraphIndex(RetGK()).fit(GRAPHS[:9]), ("RetGK", "vectors", "n_components")),
     (lambda _: small().query(OTHERS, rerank=10), "keep_graphs=True"),
     (lambda _: small().query(OTHERS, method="approximate"), 'method="auto"'),
     (lambda _: GraphIndex.load("/nowhere"), "/nowhere"),

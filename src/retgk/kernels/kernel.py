@@ -106,7 +106,8 @@ class HasValues(BaseEstimator):  # type: ignore[misc]
             for part in values.keys() - set(_part_names(value)):
                 advice = names_there(part, _part_names(value))
                 raise InvalidInputError(f"{value!r} has no parameter {part!r}; it has {advice}")
-            setattr(self, owner, replace(value, **values))
+            if replace(value, **values) != value:  # None stays None
+                setattr(self, owner, replace(value, **values))
         return self
 
     def _value_of(self, name: str, given: Mapping[str, Any] | None = None) -> Any:
@@ -340,6 +341,9 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
         """
         Vectors of graphs whose inner products are the kernel, for kernels that have them.
 
+        Where columns are what the fitted graphs have, such as colours, new graphs lack what only
+        they have: their inner products with fitted graphs are the kernel, their own norms are less.
+
         Parameters
         ----------
         X : GraphBatch or anything that `as_batch` takes
@@ -452,17 +456,15 @@ class Combination(GraphKernel):
     @property
     def given_parts(self) -> list[GraphKernel]:
         """Kernels that it is made of, as they were given."""
-        parts = [getattr(self, name) for name in self.part_names]
-        for name, part in zip(self.part_names, parts, strict=True):
+        return [getattr(self, name) for name in self.part_names]
+
+    def check(self) -> None:
+        super().check()
+        for name, part in zip(self.part_names, self.given_parts, strict=True):
             if not isinstance(part, GraphKernel):
                 raise InvalidInputError(
                     f"{name} must be a kernel such as RetGK(), got {part!r:.80}"
                 )
-        return parts
-
-    def check(self) -> None:
-        super().check()
-        for part in self.given_parts:
             part.check()
 
     def fit_batch(self, batch: GraphBatch) -> None:

@@ -207,7 +207,7 @@ class PeerKernel(GraphKernel):
         if not self.normalize:
             return found
         norms = self.engine_.compare(PlainGraphs(batch, self.n_jobs)).norms
-        return rows_divided(found, np.sqrt(norms))
+        return rows_divided(found, np.sqrt(norms / self.engine_.divisor))
 
 
 def check_first(counter: Any) -> None:

@@ -197,7 +197,7 @@ class Graphlets(PeerKernel):
     >>> kernel = Graphlets()
     >>> kernel.fit_transform(graphs[:4]).shape
     (4, 4)
-    >>> kernel.features(graphs[4:]).shape
+    >>> kernel.vectors(graphs[4:]).shape
     (2, 11)
     """
 
