@@ -464,6 +464,10 @@ class Combination(GraphKernel):
     def rows(self, batch: GraphBatch) -> Floats:
         return self.combined([part.rows(batch) for part in self.parts_])
 
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        rows, norms = zip(*(part.rows_and_norms(batch) for part in self.parts_), strict=True)
+        return self.combined(list(rows)), self.combined(list(norms))
+
     def norms(self, batch: GraphBatch | None = None) -> Floats:
         return self.combined([part.norms(batch) for part in self.parts_])
 
@@ -608,7 +612,11 @@ class Normalized(Combination):
         return self._divided(self.parts_[0].gram(), self.parts_[0].norms())
 
     def rows(self, batch: GraphBatch) -> Floats:
-        return self._divided(self.parts_[0].rows(batch), self.parts_[0].norms(batch))
+        return self._divided(*self.parts_[0].rows_and_norms(batch))
+
+    def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
+        rows, norms = self.parts_[0].rows_and_norms(batch)
+        return self._divided(rows, norms), self.combined([norms])
 
     def _divided(self, values: Floats, norms: Floats) -> Floats:
         values = values.copy()
