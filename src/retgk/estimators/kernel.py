@@ -361,18 +361,19 @@ class RetGK(GraphKernel):
 
     def rows(self, batch: GraphBatch) -> Floats:
         new = self.compare(batch)
-        return self.graph_kernel_(new.products(), new.squared_norms(), self.squared_norms_)
+        return self._values(new, new.squared_norms())
 
     def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
         new = self.compare(batch)
         norms = new.squared_norms()
-        rows = self.graph_kernel_(new.products(), norms, self.squared_norms_)
-        return rows, self._with_themselves(norms)
+        return self._values(new, norms), self._with_themselves(norms)
+
+    def _values(self, new: Any, norms: Floats) -> Floats:
+        return self.graph_kernel_(new.products(), norms, self.squared_norms_)
 
     def norms(self, batch: GraphBatch | None = None) -> Floats:
-        if batch is None:
-            return self._with_themselves(self.squared_norms_)
-        return self._with_themselves(self.engine_.compare(self.features(batch)).squared_norms())
+        own = self.engine_ if batch is None else self.engine_.compare(self.features(batch))
+        return self._with_themselves(own.squared_norms())
 
     def _with_themselves(self, norms: Floats) -> Floats:
         if self.graph_kernel_ == PolynomialGraphKernel():

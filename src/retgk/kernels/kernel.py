@@ -489,12 +489,12 @@ class Combination(GraphKernel):
     def rows(self, batch: GraphBatch) -> Floats:
         return self.combined([part.rows(batch) for part in self.parts_])
 
-    def norms(self, batch: GraphBatch | None = None) -> Floats:
-        return self.combined([part.norms(batch) for part in self.parts_])
-
     def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
         rows, norms = zip(*(part.rows_and_norms(batch) for part in self.parts_), strict=True)
         return self.combined(list(rows)), self.combined(list(norms))
+
+    def norms(self, batch: GraphBatch | None = None) -> Floats:
+        return self.combined([part.norms(batch) for part in self.parts_])
 
     def keep(self, graphs: Ints) -> Self:
         kept = copy(self)
