@@ -26,7 +26,6 @@ from retgk import GraphBatch, GraphClassifier, RetGK
 from retgk._runtime.parallel import single_threaded_blas
 from retgk.datasets import load_tudataset
 from retgk.io import from_smiles
-from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactComparison
 from retgk.kernels.exact_points import NodePoints
 from retgk.kernels.refinement import Levels

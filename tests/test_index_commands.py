@@ -188,3 +188,15 @@ def test_collections_that_are_no_files_of_molecules(
     assert {float(line.split(",")[-1]) for line in Path("found.csv").read_text().split()[1:]} == {
         0.0
     }
+
+
+def test_an_index_by_another_kernel(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("all.smi").write_text("\n".join(SMILES[:30]) + "\n")
+    run = CliRunner()
+    built = run.invoke(app, ["index", "build", "all.smi", "--kernel", "wl", "-o", "i"])
+    assert built.exit_code == 0, built.output
+    asked = run.invoke(app, ["similar", "i", "--smiles", SMILES[3], "-k", "1", "--json"])
+    assert json.loads(asked.stdout)["distance"] == [0.0]
+    wrong = ["index", "build", "all.smi", "--kernel", "wl", "--depth", "1", "-o", "j"]
+    assert "--depth is an option of RetGK" in run.invoke(app, wrong).output

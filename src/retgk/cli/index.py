@@ -21,6 +21,7 @@ from retgk.cli.options import (
     Common,
     Depth,
     FileRole,
+    KernelOption,
     Output,
     Reading,
     ScaleAttributes,
@@ -28,6 +29,7 @@ from retgk.cli.options import (
     Threads,
     Walks,
     in_panel,
+    named_kernel,
 )
 from retgk.cli.outputs import Table, check_output, report_output, write_table
 from retgk.errors import InvalidInputError
@@ -70,6 +72,7 @@ _MOST_COMPONENTS = 1 << 16  # columns of vectors that an index can store
         "retgk index build molecules.csv.gz -o index/",
         "retgk index build library.smi --depth 2 --ids numbers -o index/",
         "retgk index build graphs/ --keep-graphs -o index/",
+        "retgk index build library.smi --kernel wl -o index/",
     ],
 )
 def build(
@@ -101,6 +104,7 @@ def build(
         bool, _index("--keep-graphs", help="Store the graphs too, for query --rerank.")
     ] = False,
     scale_attributes: ScaleAttributes = "raw",
+    kernel_name: KernelOption = None,
 ) -> None:
     """
     Make an index of a collection, in a folder.
@@ -108,6 +112,9 @@ def build(
     Files of molecules are read piece by piece, whatever their size. The same command goes on where
     a stopped one was.
     """
+    given = {"n_components": n_components != 2048, "depth": depth != 0}
+    given["scale_attributes"] = scale_attributes != "raw"
+    kernel = named_kernel(kernel_name, walks, given)
     parameters = {
         "walks": walks.walks(),
         **walks.common,
@@ -116,7 +123,8 @@ def build(
         "scale_attributes": scale_attributes,
     }
     kept = {"n_columns": n_columns, "storage": storage, "keep_graphs": keep_graphs}
-    settings = {name: value for name, value in {**parameters, **kept}.items() if name != "n_jobs"}
+    settings = {**parameters, **kept, **({} if kernel is None else {"kernel": kernel_name})}
+    del settings["n_jobs"]
     watch = Stopwatch()
     with watch.timing("read"):
         known = str(sorted(settings.items()))
@@ -127,9 +135,10 @@ def build(
         from retgk.estimators.embedding import RetGKEmbedding
         from retgk.search.index import GraphIndex, build_index
 
-        embedding = RetGKEmbedding(feature_map="phases", dtype=np.float32, **parameters)
+        if kernel is None:
+            kernel = RetGKEmbedding(feature_map="phases", dtype=np.float32, **parameters)
         index = GraphIndex(
-            embedding,
+            kernel,
             n_columns=n_columns,
             storage=storage,
             keep_graphs=keep_graphs,

@@ -386,7 +386,7 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[
             )
 
 
-class Vectors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Vectors(TakesGraphs, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
     Vectors of graphs by any kernel that has them, for pipelines and feature unions.
 
@@ -418,7 +418,7 @@ class Vectors(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.kernel = kernel
 
     @property
-    def intake_(self) -> GraphIntake:
+    def intake_(self) -> GraphIntake:  # type: ignore[override]
         """How graphs came in."""
         return self.kernel_.intake_
 
