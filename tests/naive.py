@@ -47,6 +47,12 @@ def laplacian(x, y, gamma):
     return np.exp(-gamma * np.sqrt(np.sum((x - y) ** 2)))
 
 
+def matern(x, y, gamma):
+    """Matern kernel of smoothness 3/2, (1 + t) exp(-t) with t = sqrt(3) gamma |x - y|_2."""
+    t = np.sqrt(3 * np.sum((x - y) ** 2)) * gamma
+    return (1 + t) * np.exp(-t)
+
+
 def mean_embedding_product(first, second, kernel):
     """<m_G, m_H> = mean of the node kernel over all pairs of nodes (section 4)."""
     return np.mean([[kernel(a, b) for b in second] for a in first])

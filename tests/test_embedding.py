@@ -32,7 +32,7 @@ from retgk.io.json import write_json
 from retgk.kernels import PolynomialGraphKernel, ShortestPath, embedded_vectors, sample_nodes
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.node import Gaussian, Laplacian, Polynomial
+from retgk.kernels.node import Gaussian, Laplacian, Matern, Polynomial
 from retgk.kernels.refinement import keys_of_names
 from retgk.walks import exact
 from tests import naive
@@ -176,7 +176,11 @@ def test_sparse_output_is_the_dense_one():
 
 # Fourier features as an approximation: unbiased, and better with more of them
 
-KERNELS = {"gaussian": (Gaussian, naive.gaussian), "laplacian": (Laplacian, naive.laplacian)}
+KERNELS = {
+    "gaussian": (Gaussian, naive.gaussian),
+    "laplacian": (Laplacian, naive.laplacian),
+    "matern": (Matern, naive.matern),
+}
 N_SEEDS = 200
 
 

@@ -1,6 +1,5 @@
 """The engine of inner products against a double loop, and its promises."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -14,24 +13,9 @@ from retgk.kernels import exact_points
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.exact import FittedGraphs
 from retgk.kernels.exact_points import FLOAT64_ERROR, NodePoints, tile_error
-from retgk.kernels.node import Delta, Gaussian, Laplacian, NodeKernel, Polynomial, median_distance
+from retgk.kernels.node import Delta, Gaussian, Laplacian, Matern, Polynomial, median_distance
 from tests import naive
 from tests.errors import fails
-
-
-@dataclass(frozen=True)
-class Matern(NodeKernel):
-    """(1 + t) exp(-t), a kernel that compiled loops compute by its facts alone."""
-
-    argument, series, n_normals = "distance", (1.0, 1.0), 3
-
-    @property
-    def rate(self):
-        return np.sqrt(3) * self.scale
-
-    def frequency_scale(self, normals):
-        return self.rate / np.linalg.norm(normals, axis=1, keepdims=True)
-
 
 KERNELS = [
     (Laplacian(gamma=1.3),),
@@ -209,16 +193,29 @@ def test_promise_where_float32_would_break_it(monkeypatch, kernel, kind):
     assert np.abs(weighted_gram(nodes, kernels=[kernel], tol=tol) - expected).max() > tol
 
 
-@pytest.mark.parametrize("kernel", [Laplacian(gamma=1.3), Gaussian(gamma=0.7)])
+@pytest.mark.parametrize("kernel", [Laplacian(gamma=1.3), Gaussian(gamma=0.7), Matern(gamma=0.8)])
 def test_float32_begins_where_its_bound_is_85_percent_of_the_promise(kernel):
     x = random_points(7, [6])
     centred = x.blocks[0] - exact_points.principal_rotation(x, 0, 1).mean
     distances = np.linalg.norm(centred, axis=1)
     sizes = [distances[first:last].mean() for first, last in pairwise(x.node_ptr)]
-    scale = kernel.gamma if isinstance(kernel, Laplacian) else np.sqrt(kernel.gamma)
-    bound = 2 * 2.0**-24 * scale * max(sizes) + tile_error([kernel], [6])
+    moves = kernel.lipschitz * kernel.coordinate_scale * max(sizes)
+    bound = 2 * 2.0**-24 * moves + tile_error([kernel], [6])
     assert FittedGraphs.of(x, [kernel], 1.01 * bound / 0.85).frame.dtype == np.float32
     assert FittedGraphs.of(x, [kernel], 0.99 * bound / 0.85).frame.dtype == np.float64
+
+
+@pytest.mark.parametrize("n_factors", [1, 2, 5])
+def test_bound_of_float32_tiles_holds_for_products_of_matern(n_factors):
+    """Rounding the exponents counts most where the product is steepest, at small distances."""
+    rng = np.random.default_rng(0)
+    x = np.float32(rng.uniform(0, 3 / np.sqrt(n_factors), (2000, n_factors)))
+    kernels = (Matern(gamma=1 / np.sqrt(3)),) * n_factors
+    nodes = NodePoints(tuple(np.float64(x.T[:, :, None])), np.arange(2001))
+    fitted = FittedGraphs.of(nodes, kernels, 1e-5)
+    assert fitted.frame.dtype == np.float32
+    expected = np.prod([kernels[0](a[:, None], a[:, None]) for a in x.T], axis=0)
+    assert np.abs(fitted.gram() - expected).max() <= 1e-5
 
 
 @pytest.mark.parametrize("scale", [1e6, 1e9])

@@ -31,6 +31,7 @@ from retgk.kernels import (
     ExponentialGraphKernel,
     Gaussian,
     Laplacian,
+    Matern,
     Polynomial,
     PolynomialGraphKernel,
     RetGKEmbedding,
@@ -232,6 +233,7 @@ def test_labels_keep_their_types(label):
     [
         Laplacian(),
         Gaussian(0.5),
+        Matern(0.5),
         Polynomial(degree=3, coef0=0.0),
         Delta(),
         PolynomialGraphKernel(c=1.0, d=2),

@@ -82,11 +82,11 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[
         Labels that `fit` did not see have turns of their own. "tensor" is the paper's, with
         D0 x Dc features a label; "joint" has D a label. Those two differ only if there are
         attributes.
-    structure : Gaussian, Laplacian or None, default=None
+    structure : Gaussian, Laplacian, Matern or None, default=None
         Kernel of return probabilities. None is ``Laplacian(5.0)``, that of `similarity` and
         `most_similar`. The paper's frequencies ``g N(0, 1)`` are those of
         ``Gaussian(gamma=g**2 / 2)``; g = 10 is its choice for most collections.
-    attributes : Gaussian, Laplacian or None, default=None
+    attributes : Gaussian, Laplacian, Matern or None, default=None
         Kernel of attributes. None is ``Laplacian("dimension")`` where graphs have attributes; to
         leave them out, use ``scale_attributes="drop"``.
     scale_attributes : {"raw", "standard", "drop"}, default="raw"
@@ -119,9 +119,9 @@ class RetGKEmbedding(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[
 
     Attributes
     ----------
-    structure_ : Gaussian or Laplacian
+    structure_ : Gaussian, Laplacian or Matern
         The kernel with a number for gamma.
-    attributes_ : Gaussian, Laplacian or None
+    attributes_ : Gaussian, Laplacian, Matern or None
         The same for attributes; None if there are none.
     label_names_ : tuple of hashable or None
         Labels in the order of their blocks; None if graphs have none.

@@ -115,7 +115,7 @@ class RetGK(GraphKernel):
         :math:`[c_h = c'_h]` over the levels h = 0, .., depth, with :math:`c_0` the label (one for
         all nodes, if they have none) and :math:`c_{h+1}` the colour of a node together with those
         of its neighbours and the labels of the edges to them (`refined_labels`).
-    structure : Laplacian, Gaussian, Polynomial, node kernel of your own or None, default=None
+    structure : node kernel, such as Laplacian, Gaussian, Matern, Polynomial, or None, default=None
         Kernel of return probabilities. None is ``Laplacian("median")``.
     attributes : node kernel, dict or None, default=None
         Kernel of attributes; or, by name, tuples of the columns of a block and its kernel, which

@@ -19,6 +19,7 @@ from retgk.kernels.node import Bridge as Bridge
 from retgk.kernels.node import Delta as Delta
 from retgk.kernels.node import Gaussian as Gaussian
 from retgk.kernels.node import Laplacian as Laplacian
+from retgk.kernels.node import Matern as Matern
 from retgk.kernels.node import NodeKernel as NodeKernel
 from retgk.kernels.node import Polynomial as Polynomial
 from retgk.kernels.others.deep_graph import DeepGraph as DeepGraph

@@ -521,12 +521,15 @@ def tile_error(kernels: Sequence[NodeKernel], widths: Sequence[int]) -> float:
     Bound on the error of a weighted mean of kernel values that float32 tiles cause.
 
     ``t exp(-t) <= 1/e`` turns relative errors of the exponents into absolute ones. The power of two
-    adds 3e-7, rounded weights and sums of eight products add 10 u, with u = 2^-24. Infinite where
-    a kernel knows no bound: it is computed in float64.
+    adds 3e-7, rounded weights and sums of eight products add 10 u, with u = 2^-24. A polynomial
+    beside it rounds twice for each coefficient, and makes roundings of the exponent count more.
+    Infinite where a kernel knows no bound: it is computed in float64.
     """
     relative = [own.error_of_argument(d) for own, d in zip(kernels, widths, strict=True)]
-    n_sums = len(relative)  # adding factors up rounds once more for each
-    return _UNIT_32 * ((max(relative) + n_sums) / math.e + 10) + MAX_RELATIVE_ERROR_32
+    series = [len(own.series) for own in kernels if own.series[1:]]
+    n_sums = len(relative) * (1 + len(series))  # adding factors up rounds once more for each
+    n_roundings = (max(relative) + n_sums) / math.e + 2 * sum(series) + 10
+    return _UNIT_32 * n_roundings + MAX_RELATIVE_ERROR_32
 
 
 def reduce_points(

@@ -140,7 +140,7 @@ class NodeKernel:
         raise InvalidInputError(f"no constant and degree are known of {self!r}")
 
     def error_of_argument(self, width: int) -> float:  # noqa: ARG002
-        """Relative error of t in float32, in units of its rounding; infinite if it is not known."""
+        """Relative error of -log k in float32 by that of t, in roundings; infinite if not known."""
         return np.inf
 
     def frequency_scale(self, normals: Floats) -> Any:  # noqa: ARG002
@@ -208,6 +208,44 @@ class Gaussian(NodeKernel):
     def frequency_scale(self, normals: Floats) -> float:  # noqa: ARG002
         r"""Frequencies are :math:`\sqrt{2 \gamma}\, z` with z standard normal."""
         return float(np.sqrt(2 * self.scale))
+
+
+@dataclass(frozen=True)
+class Matern(NodeKernel):
+    r"""
+    Matern kernel of smoothness 3/2, ``k(x, y) = (1 + t) exp(-t)``, ``t = sqrt(3) gamma ||x - y||``.
+
+    It falls as slowly as `Laplacian` far away and is flat at zero as `Gaussian` is, so that small
+    differences of nodes hardly count.
+
+    Parameters
+    ----------
+    gamma : float, "median" or "dimension", default="median"
+        "median" is one over the median distance of nodes, "dimension" is one over the root of
+        the number of coordinates.
+
+    Examples
+    --------
+    >>> Matern(gamma=2.0)([[0.0]], [[0.0], [1.0]]).round(3)
+    array([[1.   , 0.14]])
+    """
+
+    argument = "distance"
+    series = (1.0, 1.0)
+    lipschitz = float(np.exp(-1))  # the slope is t exp(-t)
+    n_normals = 3
+
+    @property
+    def rate(self) -> float:
+        return float(np.sqrt(3) * self.scale)
+
+    def error_of_argument(self, width: int) -> float:
+        """Twice that of a distance: ``-log k`` behaves as t for large and as t^2 for small t."""
+        return 2 * ((width + 2) * 0.5 + 1)
+
+    def frequency_scale(self, normals: Floats) -> Floats:
+        r"""Frequencies are multivariate t, :math:`\sqrt{3} \gamma z / \chi_3`, z normal."""
+        return np.asarray(self.rate / np.linalg.norm(normals, axis=1, keepdims=True))
 
 
 COMPARISON_KERNEL = Laplacian(gamma=5.0)
