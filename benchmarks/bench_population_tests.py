@@ -109,9 +109,7 @@ def measure_walks(options):
         rng, start, p_values = seeded("walks", kind), time.perf_counter(), []
         for seed in range(options.repetitions):
             sides = walked_sides(rng, kind, keys["n"])
-            test = two_sample_test(
-                *sides, walks=Walks(method="monte-carlo"), rng=seed, **QUICK
-            )
+            test = two_sample_test(*sides, walks=Walks(method="monte-carlo"), rng=seed, **QUICK)
             p_values.append(test.p_value)
         rejected = float(np.mean(np.array(p_values) <= LEVEL))
         record = {**keys, "rejected": rejected, "seconds": time.perf_counter() - start}
@@ -249,9 +247,7 @@ def measure_real(options):
         if not is_done("population_real", set=name, what="classes"):
             start = time.perf_counter()
             tests = [
-                two_sample_test(
-                    *(data.graphs[data.targets == each] for each in pair), rng=0
-                )
+                two_sample_test(*(data.graphs[data.targets == each] for each in pair), rng=0)
                 for pair in pairs
             ]
             corrected = holm([test.p_value for test in tests])
@@ -281,9 +277,7 @@ def halves_of_one_class(name, data, own, n_halves=40):
     for seed in range(n_halves):
         order = rng.permutation(len(graphs))
         half = len(graphs) // 2
-        test = two_sample_test(
-            graphs[order[:half]], graphs[order[half:]], rng=seed, **QUICK
-        )
+        test = two_sample_test(graphs[order[:half]], graphs[order[half:]], rng=seed, **QUICK)
         p_values.append(test.p_value)
     rejected = float(np.mean(np.array(p_values) <= LEVEL))
     return {

@@ -49,6 +49,7 @@ from retgk.io import (
 )
 from retgk.io.cache import load_cached, store_cached
 from retgk.io.edges import write_edge_list
+from retgk.io.gml import write_gml
 from retgk.io.graphml import write_graphml
 from retgk.io.json import write_json
 from retgk.kernels import RetGKEmbedding
@@ -148,6 +149,12 @@ def by_graphml(graphs, folder):
     return found
 
 
+def by_gml(graphs, folder):
+    write_gml(graphs, folder)
+    attributes = [f"attribute_{column}" for column in range(graphs.n_attributes)]
+    return read_graphs(folder, **{**names_of(graphs), "attributes": attributes}).graphs
+
+
 def by_json(graphs, folder, **options):
     found = [
         read_graphs(write_json(graphs, folder / name), **options).graphs
@@ -184,6 +191,7 @@ THERE_AND_BACK = {  # with the vocabularies of edges that the form can hold
     by_pyg: NAMES,
     by_edge_lists: NAMES,
     by_graphml: PLAIN_NAMES,
+    by_gml: PLAIN_NAMES,
     by_json: NAMES,
     by_node_links: NAMES[:3],
     by_tudataset: NAMES[1:3],

@@ -20,6 +20,7 @@ from retgk.errors import InputWarning
 from retgk.io import from_networkx, from_smiles, graphml, write_parquet
 from retgk.io.edges import write_edge_list
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
+from retgk.io.gml import write_gml
 from retgk.io.graphml import write_graphml
 from retgk.io.json import write_json
 from retgk.io.molecules import LeftOutWarning
@@ -167,6 +168,7 @@ def test_what_is_not_there_and_unknown_formats(tmp_path):
         (b"PAR1....", "parquet"),
         (b"PK\x03\x04", "tu"),
         (b"<?xml?><graphml>", "graphml"),
+        (b'Creator "igraph"\nVersion 1\n# x\ngraph\n[\n', "gml"),
         (b"# comment\n0 1\n", "edges"),
         (b"CCO\n", "smiles"),
         (b"name,smiles\n", "smiles"),
@@ -383,6 +385,100 @@ def test_processes_read_the_same(tmp_path, monkeypatch):
     files[7].write_text("<graphml><graph/></graphml>")
     fails(lambda: read_graphs(tmp_path, label="label", n_jobs=2), about="graph-7.graphml")
     fails(lambda: read_graphs(tmp_path, label="label", n_jobs=2, max_bytes=2000), about="max_bytes")
+
+
+# GML files
+
+GML_FILE = b"""
+# a comment
+Creator "somebody [ who"
+graph [ directed 0 name "first" target 3
+  node [ id 7 label "H&#228;&amp;&#1;" graphics [ x 1.5 y -2 ] size 1.0 size -.5E+1 ]
+  node [ id 3 label "" size 2. size 3 ]
+  edge [ source 7 target 3 value 2.5 kind "-" ] edge [ source 3 target 3 kind "=" ] ]
+graph [ directed 1 name "second" node [ id 0 label "b" size 1 size 1 ] ]
+"""
+
+
+def test_gml(tmp_path):
+    path = tmp_path / "two.gml"
+    path.write_bytes(GML_FILE)
+    options = {"label": "label", "attributes": "size", "weight": "value", "edge_label": "kind"}
+    found = read_graphs(path, **options, symmetrize=True, target_column="target", missing="keep")
+    expected = GraphBatch.from_edges(
+        [2, 1],
+        [[0, 1], [1, 0], [1, 1]],
+        [2.5, 2.5, 1.0],
+        labels=["H\xe4&\x01", "", "b"],
+        attributes=[[1.0, -5.0], [2.0, 3.0], [1.0, 1.0]],
+        edge_labels=["-", "-", "="],
+    )
+    assert found.graphs == expected
+    assert found.graph_names == ["first", "second"]
+    np.testing.assert_array_equal(found.targets, [3, np.nan])
+    fails(lambda: read_graphs(path, **options), about=("two.gml, graph 1", "symmetrize=True"))
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
+def test_gml_of_networkx(tmp_path, kind):
+    graph = kind()
+    graph.add_node('a\n"', kind="x", place=[0.5, 1e-7])
+    graph.add_node("b", kind="y", place=[1e20, 2.0])
+    graph.add_edge('a\n"', "b", weight=1e-5)
+    graph.add_edge("b", "b")
+    nx.write_gml(graph, tmp_path / "a.gml.gz")
+    nx.write_gml(graph, tmp_path / "b.gml")
+    options = {"label": "kind", "attributes": ["place"], "edge_label": []}
+    found = read_graphs(tmp_path, **options)
+    assert found.graphs == from_networkx([graph] * 2, **options)
+    assert found.graph_names == ["a", "b"]
+
+
+def test_networkx_reads_written_gml(tmp_path):
+    graph = GraphBatch.from_edges(
+        3,
+        [[0, 1], [1, 2]],
+        [0.5, 1e-5],
+        labels=["a", "\xe4", "a"],
+        edge_labels=[1, 2],
+        symmetrize=True,
+    )
+    path = write_gml(graph, tmp_path)[0]
+    found = nx.read_gml(path, label="id")
+    assert from_networkx(found, label="label", edge_label="label") == graph
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no graphs"),
+        ("graph [ ]", "without nodes"),
+        ("graph 1", "without nodes"),
+        ("graph [ node [ id 0 ]", ("line 1", "left open")),
+        ("graph [\nnode [ id 0 ] ] ]", ("line 2", "]")),
+        ("graph [\n\nnode [ id label 0 ] ]", ("line 3", "label")),
+        ("graph [ node [ id 0 0 ] ]", "line 1"),
+        ('graph [ node [ id "0 ] ]', "line 1"),
+        ("graph [ node 0 ]", "node 0"),
+        ("graph [ node [ id [ a 0 ] ] ]", "node 0"),
+        ("graph [ node [ id 0 ] node [ id 0 ] ]", "same id"),
+        ("graph [ node [ id 0 ] edge [ source 0 ] ]", ("link 0", "target")),
+        ("graph [ node [ id 0 ] edge [ source 0 target [ ] ] ]", "edge 0"),
+        ("a [ " * 10**5, "line 1"),
+        (f"graph [ node [ id {'9' * 10**4} ] ]", "line 1"),
+    ],
+)
+def test_bad_gml(tmp_path, content, message):
+    path = tmp_path / "bad.gml"
+    path.write_text(content)
+    about = (message,) if isinstance(message, str) else message
+    fails(lambda: read_graphs(path), about=("bad.gml", *about))
+
+
+@pytest.mark.parametrize("label", [True, (0, 1), np.inf])
+def test_labels_that_gml_cannot_hold(tmp_path, label):
+    fails(lambda: write_gml(graphs(labels=[label] * 5), tmp_path), about=repr(label))
+    assert list(tmp_path.iterdir()) == []
 
 
 # Graphs as JSON: what networkx writes, plain edges, many in a file, and back without loss

@@ -183,32 +183,35 @@ class Reading:
     label: Annotated[
         list[str] | None,
         _reading(
-            help="GraphML, JSON: node data that is the label; several make one of all together."
+            help="GraphML, GML, JSON: node data that is the label; several make one together."
         ),
     ] = None
     attributes: Annotated[
         list[str] | None,
-        _reading(help="GraphML, JSON: node data that is an attribute; repeatable."),
+        _reading(help="GraphML, GML, JSON: node data that is an attribute; repeatable."),
     ] = None
     categorical: Annotated[
         list[str] | None,
         _reading(
             metavar="NAME[=VALUE,...]",
-            help="GraphML, JSON: node data that becomes one column for each value; repeatable.",
+            help="GraphML, GML, JSON: node data that becomes a column for each value; repeatable.",
         ),
     ] = None
     weight: Annotated[
-        str | None, _reading(help="GraphML, JSON: edge data that is the weight; weight by default.")
+        str | None,
+        _reading(help="GraphML, GML, JSON: edge data that is the weight; weight by default."),
     ] = None
     edge_label: Annotated[
         list[str] | None,
-        _reading(help="GraphML, JSON: edge data that is the label of an edge; several make one."),
+        _reading(
+            help="GraphML, GML, JSON: edge data that is the label of an edge; several make one."
+        ),
     ] = None
     missing: Annotated[
         Literal["error", "label", "nan", "keep"] | None,
         _reading(
-            help="GraphML, JSON: nodes without the label or attribute get a label of their own, "
-            "NaN (see --impute-attributes), or both; an error by default."
+            help="GraphML, GML, JSON: nodes without the label or attribute get a label of their "
+            "own, NaN (see --impute-attributes), or both; an error by default."
         ),
     ] = None
     weighted: Annotated[

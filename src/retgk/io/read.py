@@ -72,9 +72,9 @@ def read_graphs(
     **options
         Options of the format. One of another format does nothing.
 
-        - GraphML and JSON: ``label``, ``attributes``, ``categorical``, ``weight``, ``edge_label``
-          and ``missing``, which say by name what is read, as in `from_networkx`.
-        - GraphML, JSON, matrices and TUDataset text: ``symmetrize``, whether to make directed
+        - GraphML, GML and JSON: ``label``, ``attributes``, ``categorical``, ``weight``,
+          ``edge_label`` and ``missing``, which say by name what is read, as in `from_networkx`.
+        - GraphML, GML, JSON, matrices and TUDataset text: ``symmetrize``, whether to make directed
           graphs undirected, and what the weights of two directions become, as in
           `from_networkx`. Otherwise they are an error.
         - Edge lists: ``delimiter``, what stands between the columns, a comma in ``.csv`` files and
