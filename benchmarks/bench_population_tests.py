@@ -81,7 +81,7 @@ def measure_designs(options):
 
 
 def design_p_value(rng, design, seed):
-    settings = {**QUICK, "random_state": seed}
+    settings = {**QUICK, "rng": seed}
     if design == "pairs":  # both of a pair have its density
         densities = np.tile(rng.uniform(0.1, 0.5, 20), 2)
         graphs = batch_of([(random_graph(rng, p, 12), None) for p in densities])
@@ -211,7 +211,7 @@ def measure_speed(_):
         batch_of([(random_graph(rng, p, 100), None) for _ in range(100)]) for p in (0.05, 0.06)
     ]
     for correspond in (False, True):
-        settings = {"n_permutations": 10_000, "random_state": 0, "nodes_correspond": correspond}
+        settings = {"n_permutations": 10_000, "rng": 0, "nodes_correspond": correspond}
         two_sample_test(*sides, **{**settings, "n_permutations": 99})  # compile
         start, cpu = time.perf_counter(), time.process_time()
         test = two_sample_test(*sides, **settings)

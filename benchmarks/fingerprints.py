@@ -226,7 +226,7 @@ def six_set_settings(load: Callable[[str], Any]) -> Makers:
             vectors = embedding.fit_transform(graphs)
             model = retgk.GraphClassifier(random_state=0, n_jobs=n_jobs).fit(graphs, y)
             reasons = model.explain(new[:10])
-            options = {"n_permutations": 199, "random_state": 0, "n_jobs": n_jobs}
+            options = {"n_permutations": 199, "rng": 0, "n_jobs": n_jobs}
             two = retgk.two_sample_test(graphs[y == y[0]], graphs[y != y[0]], **options)
             along = retgk.stats.association_test(graphs, graphs.node_counts, **options)
             index = retgk.GraphIndex(embedding).fit(graphs)

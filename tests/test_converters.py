@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch, InvalidInputError, read_graphs
+from retgk import GraphBatch, InvalidInputError, read_graphs, write_graphs
 from retgk.errors import InputWarning
-from retgk.io import from_dataframe, from_igraph, to_grakel, to_igraph, to_pyg
+from retgk.io import from_dataframe, from_igraph, to_grakel, to_igraph, to_pyg, write_parquet
 from retgk.io.arrays import from_edge_lists, from_numpy
 from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset
@@ -150,6 +151,15 @@ def test_rows_of_a_table_are_graphs_not_its_columns(package: str) -> None:
         assert convert(table[["C"]]) == from_smiles(["CCO", "CC"])
         assert convert(table["C"]) == from_smiles(["CCO", "CC"])
         fails(partial(convert, table), about=("2 columns", "'C', 'N'", "from_dataframe"))
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".json.gz"])
+@pytest.mark.parametrize("graph", ONE_GRAPH.values(), ids=list(ONE_GRAPH))
+def test_whatever_is_read_is_written(graph: Any, ending: str, tmp_path: Path) -> None:
+    path = write_graphs(graph, tmp_path / f"graphs{ending}")
+    assert read_graphs(path).graphs == as_batch(graph)
+    if ending == ".parquet":
+        assert read_graphs(write_parquet(graph, tmp_path / "own.parquet")).graphs == as_batch(graph)
 
 
 OPTIONAL = ["networkx", "igraph", "rdkit", "torch", "torch_geometric", "grakel", "pandas", "rich"]

@@ -41,7 +41,7 @@ def ran(text, name):
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name_of)
 def test_examples(page, tmp_path, monkeypatch):
     text = page.read_text("utf-8")
-    for package in ("networkx", "rdkit", *(["grakel"] if "from grakel" in text else [])):
+    for package in ("networkx", "rdkit", *(["grakel"] if "import grakel" in text else [])):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -365,7 +365,7 @@ def features(
     with watch.timing("features"):
         from retgk.walks.probabilities import return_probabilities
 
-        probabilities = return_probabilities(collection.graphs, **walks.how, **walks.common)
+        probabilities = return_probabilities(collection.graphs, **walks.how, **walks.of_functions)
     with watch.timing("write"):
         table = _node_table(collection, probabilities)
         write_table(table, output, json=common.json)

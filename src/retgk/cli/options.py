@@ -410,8 +410,12 @@ class Walks:
 
     @property
     def common(self) -> dict[str, Any]:
-        """Parameters of all that works in threads, with a seed."""
+        """Parameters of estimators: threads and a seed."""
         return {"n_jobs": self.n_jobs, "random_state": self.seed}
+
+    @property
+    def of_functions(self) -> dict[str, Any]:
+        return {"n_jobs": self.n_jobs, "rng": self.seed}
 
 
 def _default(name: str) -> Any:

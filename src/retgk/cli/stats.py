@@ -122,11 +122,11 @@ class Testing:
         given = {name: getattr(self, name) != getattr(defaults, name) for name in names}
         kernel = named_kernel(self.kernel, walks, given)
         if kernel is not None:
-            return {**settings, **walks.common, "kernel": kernel}
+            return {**settings, **walks.of_functions, "kernel": kernel}
         several = {"bandwidths": self.bandwidth, "depths": self.depth}
         return {
             **settings,
-            **walks.common,
+            **walks.of_functions,
             "walks": walks.walks(),
             "compare": self.compare,
             "engine": self.engine,
