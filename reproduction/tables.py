@@ -165,7 +165,7 @@ def _classifier_defaults() -> dict[str, str]:
     from retgk.estimators.kernel import RetGK
 
     values = RetGK().get_params(deep=False) | GraphClassifier().get_params(deep=False)
-    values["candidates"] = dict(RetGK.usual_candidates)  # of the kernel that is chosen from
+    values["candidates"] = dict(RetGK().usual_candidates)  # of the kernel that is chosen from
     of_no_effect = ("n_jobs", "random_state", "verbose")
     return {key: repr(value) for key, value in values.items() if key not in of_no_effect}
 
