@@ -51,6 +51,7 @@ from sklearn.utils.fixes import parse_version
 
 import retgk
 from retgk import GraphClassifier, GraphDataset, GraphRegressor, RetGK, load_model, save_model
+from retgk.datasets import make_graph_classification
 from retgk.io import to_networkx
 from retgk.kernels import (
     Bridge,
@@ -616,3 +617,33 @@ def test_signatures_of_classes_can_be_read():
             known = getattr(place, name)
             if isinstance(known, type) and not issubclass(known, Exception):
                 assert len(str(signature(known))) < 400, name
+
+
+class Noted:
+    """A callback of scikit-learn that notes what it is told."""
+
+    def __init__(self):
+        self.calls = []
+        self.setup = lambda estimator, context: self.calls.append("setup")  # noqa: ARG005
+        self.teardown = lambda estimator, context: self.calls.append("teardown")  # noqa: ARG005
+
+    def on_fit_task_begin(self, estimator, context):  # noqa: ARG002
+        self.calls.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):  # noqa: ARG002
+        self.calls.append(f"end {context.task_name}")
+
+
+@pytest.mark.parametrize("kind", [GraphClassifier, GraphRegressor])
+def test_callbacks_are_told_of_candidates(kind):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
+    graphs = make_graph_classification(20, rng=0).graphs
+    noted, y = Noted(), np.arange(20) % 2
+    model = kind(C=(1, 10), candidates={}, cv=2, random_state=0).set_callbacks(noted)
+    model.fit(graphs, y)
+    candidates = ["begin candidate", "end candidate"] * 2
+    assert noted.calls == ["setup", "begin fit", *candidates, "end fit", "teardown"]
+    noted.calls.clear()
+    fails(lambda: model.fit(graphs, y[:3]), about=("20", "3"))
+    assert noted.calls == ["setup", "begin fit", "teardown"]
+    assert model.predict(graphs).shape == (20,)

@@ -20,10 +20,11 @@ from retgk.estimators.predictor import (
     Fitting,
     GraphPredictor,
     decision_values,
+    fit_task,
     is_embedded,
     kernel_to_fit,
     taken_by,
-    unchanged_on_failure,
+    with_callbacks,
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import check_fit
@@ -179,6 +180,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         self.verbose = verbose
         self.random_state = random_state
 
+    @with_callbacks
     def fit(
         self,
         X: GraphsLike,
@@ -211,7 +213,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
             The fitted classifier.
         """
         check_fit(self, options)
-        with unchanged_on_failure(self):
+        with fit_task(self, X, y):
             data = training_set(X, y, sample_weight, groups, taken_by(self.kernel))
             seed = whole_seed(self.random_state, n_bits=31)
             task = classification_task(data, self.class_weight, self.cv, seed)

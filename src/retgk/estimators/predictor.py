@@ -55,6 +55,18 @@ from retgk.learning.targets import TrainingSet, targets_of
 from retgk.walks.exact import Costs, published_cost
 from retgk.walks.probabilities import Walks
 
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """No callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Give the method itself."""
+        return method
+
+
 MAX_EXACT_GRAPHS = 5_000
 MAX_EXACT_NODES = 1_000_000
 
@@ -64,7 +76,7 @@ _SMALLER = "use kernel=RetGK(n_components=1024)"
 _COMPONENTS = 1024
 
 
-class GraphPredictor(TakesGraphs):
+class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
     """Base of `GraphClassifier` and `GraphRegressor`; their docstrings describe the parameters."""
 
     _parameter_constraints = PREDICTORS
@@ -207,15 +219,31 @@ class GraphPredictor(TakesGraphs):
 
 
 @contextmanager
-def unchanged_on_failure(model: GraphPredictor) -> Iterator[None]:
-    """Leave a model as it was if fitting fails or is stopped: new parts do not go with old ones."""
+def fit_task(model: GraphPredictor, X: Any, y: Any) -> Iterator[None]:
+    """
+    Tell callbacks of a fit, and leave the model as it was if fitting fails or is stopped.
+
+    New parts do not go with old ones.
+    """
+    task = None
+    if hasattr(model, "_init_callback_context"):
+        task = model._init_callback_context(max_subtasks=None)
+        task.call_on_fit_task_begin(estimator=model, X=X, y=y)
     before = dict(model.__dict__)
     try:
         yield
+        if task is not None:
+            task.call_on_fit_task_end(
+                estimator=model, X=X, y=y, reconstruction_attributes=_own_fields(model)
+            )
     except BaseException:
         model.__dict__.clear()
         model.__dict__.update(before)
         raise
+
+
+def _own_fields(model: GraphPredictor) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in model.fitted_fields if hasattr(model, name)}
 
 
 Candidates = Mapping[str, Any] | Literal["auto"] | None
@@ -263,7 +291,7 @@ class Fitting:
 
     def fit(self, kernel: GraphKernel) -> list[Floats]:
         """Choose and train; out-of-fold decision values are for a calibration."""
-        model, log = self.model, FitLog(self.model.verbose)
+        model, log = self.model, FitLog(self.model.verbose, self.model)
         kernel = kernel.with_common(model.n_jobs, self.seed)
         selection, choice = self._selected(kernel, self._candidates(kernel, log), log)
         log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
@@ -504,8 +532,10 @@ _DETAILS = {logging.INFO: 1, logging.DEBUG: 2}
 class FitLog:
     """Lines for the logger "retgk", printed as well where `verbose` asks for them."""
 
-    def __init__(self, verbose: Any = 0) -> None:
+    def __init__(self, verbose: Any = 0, model: Any = None) -> None:
         self.verbose = int(verbose)
+        self.model = model
+        self.task = getattr(model, "_callback_fit_ctx", None)
 
     def info(self, message: str, *values: Any, level: int = logging.INFO) -> None:
         _LOGGER.log(level, message, *values)
@@ -514,6 +544,10 @@ class FitLog:
 
     def candidate(self, params: dict[str, Any], scores: Floats) -> None:
         self.info("%s: %.4f", params, fold_mean(scores), level=logging.DEBUG)
+        if self.task is not None:
+            own = self.task.subcontext(task_name="candidate")
+            own.call_on_fit_task_begin(estimator=self.model)
+            own.call_on_fit_task_end(estimator=self.model)
 
     @contextmanager
     def seconds(self, message: str, *values: Any) -> Iterator[None]:

@@ -17,9 +17,10 @@ from retgk.estimators.predictor import (
     Fitting,
     GraphPredictor,
     decision_values,
+    fit_task,
     kernel_to_fit,
     taken_by,
-    unchanged_on_failure,
+    with_callbacks,
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import check_fit
@@ -150,6 +151,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             raise InvalidInputError("targets of a regressor have one axis or two")
         self._check_machine(1 if self.target_ndim_ == 1 else None)
 
+    @with_callbacks
     def fit(
         self,
         X: GraphsLike,
@@ -174,7 +176,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             The fitted regressor.
         """
         check_fit(self, options)
-        with unchanged_on_failure(self):
+        with fit_task(self, X, y):
             data = training_set(X, y, sample_weight, groups, taken_by(self.kernel))
             values = real_targets(data.targets)
             self.target_ndim_, n_graphs = values.ndim, len(values)
