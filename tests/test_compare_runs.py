@@ -16,7 +16,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from retgk import GraphClassifier, RetGK, GraphDataset, InvalidInputError, compare
+from retgk import GraphClassifier, GraphDataset, InvalidInputError, RetGK, compare
 from retgk._runtime.cluster import cluster_client
 from retgk._runtime.files import read_records
 from retgk.io import to_networkx
