@@ -16,7 +16,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from retgk import GraphClassifier, GraphDataset, InvalidInputError, compare
+from retgk import GraphClassifier, GraphDataset, InvalidInputError, RetGK, compare
 from retgk._runtime.cluster import cluster_client
 from retgk._runtime.files import read_records
 from retgk.io import to_networkx
@@ -180,7 +180,8 @@ def test_all_methods_have_the_folds_of_cv(tmp_path: Path, graphs_file: Path) -> 
     options = ["--folds", 3, "--repetitions", 2, "--seed", 4]
     journal = tmp_path / "j.jsonl"
     fixed = ["--C", 10, "--p", 1, "--scale", 1, "--depth", 0]
-    mine = GraphClassifier(C=(10,), candidates={})
+    one = {"depth": (0,), "graph_kernel__p": (1,), "graph_kernel__scale": (1,)}
+    mine = GraphClassifier(C=(10,), candidates={**RetGK.usual_candidates, **one})
     cv = record("cv", graphs_file, *options, *fixed)["accuracy"]["folds"]
     from retgk import read_graphs
 
