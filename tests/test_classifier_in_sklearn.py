@@ -117,7 +117,11 @@ ESTIMATORS = [
     of_retgk(RowsRegressor, **FIXED, **QUICK),
     RowsClassifier(RetGK(**FIXED) + WeisfeilerLehman(2), C=100, cv=3, random_state=0),
     RowsRegressor(
-        RetGK(**FIXED, graph_kernel=PolynomialGraphKernel()) * Own(), C=100, cv=3, random_state=0
+        RetGK(**FIXED, graph_kernel=PolynomialGraphKernel()) * Own(),
+        C=100,
+        candidates=None,
+        cv=3,
+        random_state=0,
     ),
     # with bandwidths from nodes drawn at random, repeated graphs would have other ones
     of_retgk(
