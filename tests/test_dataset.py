@@ -385,17 +385,17 @@ def baseline_accuracy(data: GraphDataset) -> float:
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_same_seed_same_graphs(maker: str) -> None:
-    first, again = (MAKERS[maker](random_state=3) for _ in range(2))
+    first, again = (MAKERS[maker](rng=3) for _ in range(2))
     assert first.graphs == again.graphs
     np.testing.assert_array_equal(first.targets, again.targets)
-    generator = MAKERS[maker](random_state=np.random.default_rng(3))
+    generator = MAKERS[maker](rng=np.random.default_rng(3))
     assert generator.graphs == first.graphs
-    assert MAKERS[maker](random_state=4).graphs != first.graphs
+    assert MAKERS[maker](rng=4).graphs != first.graphs
 
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_graphs_are_simple_and_classes_balanced(maker: str) -> None:
-    data = MAKERS[maker](random_state=0)
+    data = MAKERS[maker](rng=0)
     assert_well_formed(data.graphs)
     assert not data.graphs.is_weighted
     assert 2 * data.graphs.n_edges == len(data.graphs.indices), "no self-loops"

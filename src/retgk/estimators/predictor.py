@@ -293,6 +293,7 @@ class Fitting:
         """Choose and train; out-of-fold decision values are for a calibration."""
         model, log = self.model, FitLog(self.model.verbose, self.model)
         kernel = kernel.with_common(model.n_jobs, self.seed)
+        kernel.check()
         selection, choice = self._selected(kernel, self._candidates(kernel, log), log)
         log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
         with log.seconds("training on %d graphs", len(self.data.batch)):
