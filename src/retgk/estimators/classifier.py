@@ -24,7 +24,7 @@ from retgk.estimators.predictor import (
     is_embedded,
     kernel_to_fit,
     taken_by,
-    with_callbacks,
+    tells_callbacks,
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import check_fit
@@ -180,7 +180,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         self.verbose = verbose
         self.random_state = random_state
 
-    @with_callbacks
+    @tells_callbacks
     def fit(
         self,
         X: GraphsLike,

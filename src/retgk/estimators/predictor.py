@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 from itertools import groupby
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,6 +55,8 @@ from retgk.learning.targets import TrainingSet, targets_of
 from retgk.walks.exact import Costs, published_cost
 from retgk.walks.probabilities import Walks
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # before scikit-learn 1.9
@@ -65,6 +67,12 @@ except ImportError:  # before scikit-learn 1.9
     def with_callbacks(method: Any) -> Any:
         """Give the method itself."""
         return method
+
+
+def tells_callbacks(method: _Method) -> _Method:
+    """Let callbacks of scikit-learn end their work, whatever comes of a fit."""
+    managed: _Method = with_callbacks(method)
+    return managed
 
 
 MAX_EXACT_GRAPHS = 5_000
@@ -207,10 +215,10 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         float
             At most one, which is perfect.
         """
-        return float(super().score(X, targets_of(X, y), sample_weight))  # type: ignore[misc]
+        return float(super().score(X, targets_of(X, y), sample_weight))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         if isinstance(self.kernel, GraphKernel):
             tags.input_tags.pairwise = self.kernel.__sklearn_tags__().input_tags.pairwise

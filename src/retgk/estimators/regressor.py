@@ -20,7 +20,7 @@ from retgk.estimators.predictor import (
     fit_task,
     kernel_to_fit,
     taken_by,
-    with_callbacks,
+    tells_callbacks,
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import check_fit
@@ -151,7 +151,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             raise InvalidInputError("targets of a regressor have one axis or two")
         self._check_machine(1 if self.target_ndim_ == 1 else None)
 
-    @with_callbacks
+    @tells_callbacks
     def fit(
         self,
         X: GraphsLike,
