@@ -23,13 +23,13 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 122,
-    "lines of Python in src": 44_450,
-    "lines of Python and C++ with reproduction": 56_900,
+    "lines of Python in src": 40_400,
+    "lines of Python and C++ with reproduction": 51_750,
     "folders below src/retgk": 13,
-    "files in the largest package": 22,
-    "files with a single customer under 150 lines": 8,
-    "test files": 214,
-    "lines of tests": 35_350,
+    "files in the largest package": 14,
+    "files with a single customer under 150 lines": 4,
+    "test files": 85,
+    "lines of tests": 31_000,
 }
 TRACED = {"fit": (29, 14), "predict": (21, 14), "embed": (22, 16), "retgk cv MUTAG.zip": (40, 22)}
 """Files that a job enters, and how deep its calls go."""

@@ -573,5 +573,3 @@ def test_engines_refuse_other_numbers_of_steps(make_engine, n_steps):
     engine = make_engine(random_state=0).fit(NodeFeatures(graphs, Walks(9)))
     other = NodeFeatures(graphs, Walks(n_steps))
     fails(lambda: engine.compare(other).products(), (str(n_steps), "return probabilities"))
-    wrong = np.zeros((3, 9))
-    fails(lambda: other.with_batch(graphs, wrong), ("(3, 9)", "probabilities"))

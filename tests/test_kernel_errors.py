@@ -45,7 +45,7 @@ from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.embedded_fourier import draw_fourier_map
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
-from retgk.kernels.exact_points import NodePoints, TileKernel, reduce_points
+from retgk.kernels.exact_points import TileKernel
 from retgk.kernels.node import NodeKernel
 from retgk.walks.probabilities import Walks
 from tests.errors import fails
@@ -206,7 +206,6 @@ def test_subclasses_are_refused_wherever_a_kernel_is_given(model, options):
     assert "Halved" in message
 
 
-POINTS = NodePoints((np.zeros((2, 3)),), np.array([0, 1, 2]))
 TILES = TileKernel((Matern(1.0),), np.array([0, 3]), np.float64)
 
 
@@ -216,8 +215,6 @@ TILES = TileKernel((Matern(1.0),), np.array([0, 3]), np.float64)
         lambda: tile_layout.loop_factors(TILES),
         lambda: tile_layout.tile_factors(TILES),
         lambda: tile_layout.scale_for_tiles(np.ones((2, 3)), TILES),
-        lambda: reduce_points(POINTS, [Matern(1.0)], 1e-4),
-        lambda: reduce_points(POINTS, [Matern(1.0)], 0),
         lambda: draw_fourier_map([(Matern(1.0), 3)], 8, random_state=0),
         lambda: draw_fourier_map([(Polynomial(gamma=1.0), 3)], 8, random_state=0),
         lambda: Matern(1.0).frequency_scale(np.ones((2, 0))),

@@ -606,7 +606,7 @@ def test_targets_of_a_table_that_a_command_wrote(graphs_file: Path, tmp_path: Pa
     ("text", "message"),
     [
         (rows("fold,graph", [*range(39)], "{y},{n}") + "0\n", 'line 41: the column "graph" must'),
-        (rows("graph,fold,x", [*range(40)], "{n},{y}," + "z" * 140_000), "is not a table: field l"),
+        (rows("graph,fold,x", [*range(40)], "{n},{y}," + "z" * 140_000), "is not a table"),
         (rows("graph,fold", [*range(39)], "{n},{y}") + "3_9,1\n", "from 0, not '3_9'"),
         (rows("fold,fold", [*range(40)], "{n},{y}"), "has 2 columns 'fold'"),
         ("\n", 'has no column "fold"'),

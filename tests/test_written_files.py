@@ -581,7 +581,7 @@ def test_kills_leave_whole_files_or_none(name: str) -> None:
 
 # No command writes over what it reads
 
-REFUSED = ", which is read; choose another name for the output"
+REFUSED = "which is read"
 
 
 @pytest.fixture
