@@ -35,7 +35,7 @@ from retgk._runtime.processes import check_room
 from retgk.array_types import Codes, Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
-from retgk.graphs.flat import offsets
+from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.engine import (
     AttributeScaling,
     NodeFeatures,
@@ -47,6 +47,7 @@ from retgk.kernels.engine import (
 )
 from retgk.kernels.exact_any import CalledComparison, CalledGraphs
 from retgk.kernels.exact_points import (
+    CHUNK_NODES,
     NO_COLOUR,
     AttributeKernel,
     DistinctPoints,
@@ -662,7 +663,7 @@ def _project(nodes: NodePoints, frame: Frame, n_jobs: int | None) -> tuple[Float
                 out, first = coordinates[own], int(ptr[b])
                 _core.project(block, *basis, out, first, tails[own], b, sizes[own])
 
-    nodes.run(work, n_jobs, "coordinates")
+    run_over_runs(work, nodes.node_ptr, CHUNK_NODES, n_jobs, "coordinates")
     return coordinates, tails, sizes
 
 

@@ -16,7 +16,7 @@ promise does not count on it.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -36,7 +36,7 @@ from retgk.kernels.refinement import Levels
 
 AttributeKernel = NodeKernel | Mapping[str, tuple[Any, NodeKernel]] | None
 
-_CHUNK_NODES = 1 << 11  # with 50 features they fit the second-level cache
+CHUNK_NODES = 1 << 11  # with 50 features they fit the second-level cache
 
 
 @stored
@@ -91,11 +91,7 @@ class NodePoints:
 
     def graph_chunks(self) -> Iterator[tuple[int, int]]:
         """Ranges of whole graphs of some thousand nodes together."""
-        return chunks(self.node_ptr, _CHUNK_NODES)
-
-    def run(self, work: Callable[[int, int], None], n_jobs: int | None, text: str) -> None:
-        """Call ``work(first, last)`` for such ranges."""
-        run_over_runs(work, self.node_ptr, _CHUNK_NODES, n_jobs, text)
+        return chunks(self.node_ptr, CHUNK_NODES)
 
 
 def node_points(
@@ -468,7 +464,7 @@ def principal_rotation(nodes: NodePoints, b: int, n_jobs: int | None) -> Rotatio
         _core.add_tails((nodes.blocks[b][ptr[0] : ptr[-1]] - mean) @ basis, ptr, own)
         tails.append(own)
 
-    nodes.run(find_tails, n_jobs, "low rank")
+    run_over_runs(find_tails, nodes.node_ptr, CHUNK_NODES, n_jobs, "low rank")
     largest = np.max(tails, axis=0)
     return Rotation(mean, basis, largest, float(largest[0]))
 
@@ -692,5 +688,5 @@ def _coordinates(points: NodePoints, factors: Sequence[Factor], n_jobs: int | No
             found = factor.coordinates(points.blocks[factor.block][nodes])
             result[nodes, end - factor.rank : end] = found
 
-    points.run(work, n_jobs, "coordinates")
+    run_over_runs(work, points.node_ptr, CHUNK_NODES, n_jobs, "coordinates")
     return result

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from retgk import _core
 from retgk._runtime.parallel import n_threads, progress_bar, run_tasks
 from retgk.array_types import Codes, Flags, Floats, Ints
+from retgk.errors import InvalidInputError
 from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.exact_points import DistinctPoints, TileKernel
 from retgk.kernels.node import NodeKernel
@@ -95,6 +96,8 @@ def loop_factors(kernel: TileKernel) -> tuple[Ints, Flags, Floats, Ints]:
 
 
 def _kind(kernel: NodeKernel) -> int:
+    if kernel.argument not in _KINDS:
+        raise InvalidInputError(f"no compiled loop computes {kernel!r}")
     return int(_KINDS[kernel.argument])
 
 
