@@ -22,16 +22,16 @@ PACKAGE = ROOT / "src" / "retgk"
 REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
-    "Python files in src": 125,
-    "lines of Python in src": 44_450,
-    "lines of Python and C++ with reproduction": 56_900,
+    "Python files in src": 126,
+    "lines of Python in src": 41_950,
+    "lines of Python and C++ with reproduction": 53_300,
     "folders below src/retgk": 13,
     "files in the largest package": 14,
-    "files with a single customer under 150 lines": 4,
+    "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 31_000,
+    "lines of tests": 32_100,
 }
-TRACED = {"fit": (31, 17), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 25)}
+TRACED = {"fit": (31, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 24)}
 """Files that a job enters, and how deep its calls go."""
 
 
