@@ -21,6 +21,7 @@ PUBLIC_UNDERSCORES = {
     "_runtime",  # likewise
     "_namespaces",  # likewise
     "_get_param_names",  # of scikit-learn's estimators
+    *("_init_callback_context", "_callback_fit_ctx"),  # of scikit-learn's callbacks
     "_sklearn_output_config",  # of scikit-learn: what set_output was told; nothing else holds it
 }
 ATTRIBUTE_SETTERS = {"setattr", "__setattr__"}

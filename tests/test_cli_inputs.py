@@ -899,7 +899,7 @@ def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             "",
             (0, 1, 8000, 0),
-            "2 hours on this machine; give fewer candidates, such as --C 10,",
+            "2 hours on this machine; give fewer candidates, such as --C 10",
         ),
         ("-D 1024", (0, 700, 1, 0), "machine; use a smaller --n-components"),
         (

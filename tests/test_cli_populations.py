@@ -13,7 +13,7 @@ from retgk.stats import association_test, k_sample_test
 from tests.programs import assert_fails, invoke, printed, record
 
 FAST = ("--n-permutations", 99, "--n-steps", 5)
-SAME = {"n_permutations": 99, "walks": Walks(5), "random_state": 0}
+SAME = {"n_permutations": 99, "walks": Walks(5), "rng": 0}
 
 
 def matrices(seed: int, n: int, density: float) -> np.ndarray:

@@ -140,7 +140,7 @@ def build(known: type, values: Mapping[str, Any], unchecked: Collection[str] = (
         is_checked = name in values and name not in unchecked
         if is_checked and not is_of_type(values[name], hint):
             raise InvalidInputError(f"{name} of {known.__name__} is {_shown(values[name])}")
-    taken = signature(known).parameters
+    taken = _taken(known)
     made = known(**{name: values[name] for name in names if name in taken})
     for name in names:
         if name not in taken:
@@ -246,14 +246,21 @@ def _is_label(value: Any) -> bool:
 
 def stored_fields(known: type, *, fitted: bool) -> tuple[str, ...]:
     """Fields that are set after the constructor, or those that it takes."""
-    taken = signature(known).parameters
+    taken = _taken(known)
     return tuple(name for name in _fields(known) if (name not in taken) == fitted)
+
+
+@cache
+def _taken(known: type) -> tuple[str, ...]:
+    """What the constructor takes; a class without one takes nothing."""
+    found = signature(known).parameters.values()
+    return tuple(own.name for own in found if own.kind not in (own.VAR_POSITIONAL, own.VAR_KEYWORD))
 
 
 @cache
 def _fields(known: type) -> tuple[str, ...]:
     """What the constructor takes, and what is set after it."""
-    names = [*signature(known).parameters, *getattr(known, "fitted_fields", ())]
+    names = [*_taken(known), *getattr(known, "fitted_fields", ())]
     if is_dataclass(known):
         names = [field.name for field in fields(known)]
     return tuple(name for name in names if name not in getattr(known, "unsaved_fields", ()))

@@ -8,8 +8,9 @@ Kernels between graphs and between nodes.
   (`Normalized`), `mean_of`.
 - Of your own: `GraphKernel` is the base, `Precomputed` takes values; `Vectors` is the transformer
   to a kernel's vectors, `write_mean_embedding_gram` a matrix larger than memory.
-- Parts of RetGK: node kernels `Laplacian`, `Gaussian`, `Polynomial` (base `NodeKernel`), `Delta`,
-  `Bridge`; graph kernels `ExponentialGraphKernel`, `PolynomialGraphKernel`; `Walks`.
+- Parts of RetGK: node kernels `Laplacian`, `Matern`, `Gaussian`, `Polynomial` (base
+  `NodeKernel`), `Delta`, `Bridge`; graph kernels `ExponentialGraphKernel`,
+  `PolynomialGraphKernel`; `Walks`.
 - Features: `return_probabilities`, `sample_nodes`, `refined_labels`, `graphlet_counts`.
 """
 

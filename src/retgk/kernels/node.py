@@ -227,7 +227,7 @@ class Matern(NodeKernel):
     Examples
     --------
     >>> Matern(gamma=2.0)([[0.0]], [[0.0], [1.0]]).round(3)
-    array([[1.   , 0.14]])
+    array([[1.  , 0.14]])
     """
 
     argument = "distance"
