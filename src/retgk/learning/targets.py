@@ -12,7 +12,6 @@ from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
-from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset, missing_targets, target_array
 from retgk.learning.folds import Grouping
 
@@ -23,13 +22,17 @@ def targets_of(X: Any, y: Any) -> Any:
     return X.targets if y is None and isinstance(X, GraphDataset) else y
 
 
-def graphs_and_targets(X: Any, y: Any, taken: Callable[[Any], Any]) -> tuple[Any, NDArray[Any]]:
+def graphs_and_targets(
+    X: Any, y: Any, taken: Callable[[Any], Any] | None
+) -> tuple[Any, NDArray[Any]]:
     found = targets_of(X, y)
     if found is None:
         raise InvalidInputError(
             "fit requires y to be passed, but the target y is None: give one target for each "
             "graph, or a data set as X"
         )
+    if taken is None:
+        from retgk.io.convert import as_batch as taken  # the help of commands does without it
     targets, batch = target_array(found), taken(X)
     if len(batch) == 0:
         raise InvalidInputError("there are no graphs to fit")
@@ -147,7 +150,7 @@ class TrainingSet(NamedTuple):
 
 
 def training_set(
-    X: Any, y: Any, sample_weight: Any, groups: Any, taken: Callable[[Any], Any] = as_batch
+    X: Any, y: Any, sample_weight: Any, groups: Any, taken: Callable[[Any], Any] | None = None
 ) -> TrainingSet:
     """Check what `fit` got."""
     batch, targets = graphs_and_targets(X, y, taken)
