@@ -31,9 +31,9 @@ def graphs_and_targets(
             "fit requires y to be passed, but the target y is None: give one target for each "
             "graph, or a data set as X"
         )
-    if taken is None:
-        from retgk.io.convert import as_batch as taken  # the help of commands does without it
-    targets, batch = target_array(found), taken(X)
+    from retgk.io.convert import as_batch  # the help of commands does without it
+
+    targets, batch = target_array(found), (taken or as_batch)(X)
     if len(batch) == 0:
         raise InvalidInputError("there are no graphs to fit")
     if targets.ndim == 0 or len(targets) != len(batch):
