@@ -117,14 +117,16 @@ HEAVY = {"joblib", "matplotlib", "networkx", "pooch", "pyarrow", "rdkit", "scipy
 
 @pytest.mark.slow
 def test_help_is_quick() -> None:
-    """Under half a second of work; the clock on the wall is that of a machine with other work."""
+    """It imports NumPy and little else: a few times the work of that, on however busy a machine."""
     code = "import sys, time; from retgk.cli.main import main; sys.argv = ['retgk', '--help']\n"
     code += "try:\n    main()\nfinally:\n    print('seconds', time.process_time())\n"
     code += "    print('modules', *sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *_, seconds, modules = done.stdout.splitlines()
     assert {name.partition(".")[0] for name in modules.split()} & HEAVY == set()
-    assert float(seconds.split()[1]) < 0.5
+    code = "import time, numpy; print(time.process_time())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(seconds.split()[1]) < 7 * float(done.stdout)
 
 
 Run = Callable[..., tuple[object, str, str]]

@@ -181,7 +181,7 @@ def test_all_methods_have_the_folds_of_cv(tmp_path: Path, graphs_file: Path) -> 
     journal = tmp_path / "j.jsonl"
     fixed = ["--C", 10, "--p", 1, "--scale", 1, "--depth", 0]
     one = {"depth": (0,), "graph_kernel__p": (1,), "graph_kernel__scale": (1,)}
-    mine = GraphClassifier(C=(10,), candidates={**RetGK.usual_candidates, **one})
+    mine = GraphClassifier(C=(10,), candidates={**RetGK().usual_candidates, **one})
     cv = record("cv", graphs_file, *options, *fixed)["accuracy"]["folds"]
     from retgk import read_graphs
 

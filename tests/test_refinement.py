@@ -294,7 +294,7 @@ def test_classifier_chooses(data):
     telling = 1e-3 * (np.asarray(targets)[graph_of] == targets[0])
     useful = graphs.with_attributes(np.column_stack([telling, noise]))
     useless = graphs.with_attributes(np.column_stack([noise, noise[::-1]]))
-    rules = RetGK.usual_candidates | {"depth": (0,)}
+    rules = RetGK().usual_candidates | {"depth": (0,)}
     model = GraphClassifier(candidates=rules, random_state=0)
     assert model.fit(useful, targets).best_params_["scale_attributes"] == "standard"
     assert model.fit(useless, targets).best_params_["scale_attributes"] != "raw"
