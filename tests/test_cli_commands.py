@@ -707,3 +707,8 @@ def test_one_common_class_is_said(graphs_file: Path, tmp_path: Path) -> None:
     assert "92.5 % of the graphs are of class 0, so accuracy says little" in invoke(*given).stderr
     assert "says little" not in invoke(*given, "--metric", "ap").stderr
     assert "says little" not in invoke(*given, "--quiet").stderr
+
+
+def test_an_exact_kernel_has_no_random_features(graphs_file):
+    result = invoke("cv", graphs_file, "--kernel", "retgk-exact", "-D", 64)
+    assert_fails(result, ("--kernel retgk-exact", "--n-components 64"))

@@ -86,6 +86,11 @@ def new_model(learning: Learning, walks: Walks, graphs: GraphBatch, regression: 
         parameters["class_weight"] = "balanced"
     model.set_params(**parameters)
     candidates, own = _retgk_options(learning, walks)
+    if name == "retgk-exact" and "n_components" in own:
+        raise InvalidInputError(
+            f"--kernel {name} is exact, and --n-components {own['n_components']} asks for random "
+            "features; leave out one of them"
+        )
     if isinstance(model.kernel, PeerKernel):
         check_of_retgk(name, walks, dict.fromkeys([*learning.candidates, *own], True))
     elif own or candidates:
