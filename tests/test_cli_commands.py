@@ -711,4 +711,4 @@ def test_one_common_class_is_said(graphs_file: Path, tmp_path: Path) -> None:
 
 def test_an_exact_kernel_has_no_random_features(graphs_file):
     result = invoke("cv", graphs_file, "--kernel", "retgk-exact", "-D", 64)
-    assert_fails(result, ("--kernel retgk-exact", "--n-components 64"))
+    assert_fails(result, "--kernel retgk-exact", "--n-components 64")
