@@ -46,7 +46,7 @@ def read_graphs(
     Read graphs from a file or folder; its name, or else its content, tells the format.
 
     The formats and their endings are listed in the guide to graph files; text may be packed by
-    gzip. Collections are loaded by name with :func:`load_tudataset`.
+    gzip. Collections are loaded by name with :func:`~retgk.datasets.load_tudataset`.
 
     Parameters
     ----------

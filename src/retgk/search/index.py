@@ -199,7 +199,7 @@ class GraphIndex:
     See Also
     --------
     most_similar : The exact answer for one graph and a small collection.
-    duplicate_groups : Graphs that are equal.
+    retgk.search.duplicate_groups : Graphs that are equal.
 
     Examples
     --------
