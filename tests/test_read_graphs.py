@@ -617,6 +617,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
         ({"nodes": []}, "links must be a"),
         ({"nodes": [{"id": 1}, {"id": 1}], "links": []}, "two nodes have the"),
         ({"nodes": [{"id": 1}], "links": [{"source": 1}]}, "link 0"),
+        ({"nodes": [{"id": 1}], "links": [{"source": {}, "target": 1}]}, "link 0"),
         (
             {"nodes": [{"id": 1}], "links": [{"source": 1, "target": 1, "weight": "a"}]},
             ("link 0", "'weight'", "'a'"),

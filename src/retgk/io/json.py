@@ -19,7 +19,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -427,13 +427,14 @@ class NodeLinks(GraphReader):
             [tuples_of_lists(link.get(part)) for link in links] for part in self.edge_names.parts
         ]
         for number, link in enumerate(links):
-            for end in ("source", "target"):
-                if end not in link or tuples_of_lists(link[end]) not in position:
+            ends = {end: _at(link.get(end), position) for end in ("source", "target")}
+            for end, at in ends.items():
+                if at is None or end not in link:
                     raise InvalidInputError(
                         f"{place}, link {number}: the {end} {short_repr(link.get(end))} is not the "
                         "id of a node"
                     )
-            pairs.append([position[tuples_of_lists(link[end])] for end in ("source", "target")])
+            pairs.append([*ends.values()])
             weight = 1 if self.weight is None else link.get(self.weight, 1)
             if not _is_number(weight):
                 raise InvalidInputError(
@@ -494,6 +495,13 @@ def tuples_of_lists(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         raise RecursionError
     return tuple(tuples_of_lists(part, depth + 1) for part in value)
+
+
+def _at(node: Any, position: Mapping[Any, int]) -> int | None:
+    try:
+        return position.get(tuples_of_lists(node))
+    except TypeError:  # an object is no id
+        return None
 
 
 def _is_number(value: Any) -> bool:
