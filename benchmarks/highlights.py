@@ -17,7 +17,7 @@ def highlights(agreements):
         [
             f"- **The paper, computed again**: {paper_sentence(agreements)}",
             f"- **Kernels of others, beside GraKeL**: {peers_sentence()}",
-            f"- **A million graphs on a laptop**: {stream_sentence()}",
+            f"- **Many graphs**: {stream_sentence()}",
         ]
     )
 
@@ -28,8 +28,8 @@ def paper_sentence(agreements):
         sum(own.verdicts[name] for own in agreements) for name in ("within", "above", "below")
     )
     return (
-        f"of {n_run} accuracies that it reports, {within} come out the same here (within two of "
-        f"its standard deviations, or one point), {above} higher and {below} lower."
+        f"{within} of {n_run} published accuracies come out within two of their standard "
+        f"deviations or one point, whichever is more; {above} are higher, {below} lower."
     )
 
 
@@ -40,11 +40,14 @@ def peers_sentence():
         if record["what"] == "grakel" and record["grakel_seconds"] is not None:
             ratio = record["grakel_seconds"] / record["seconds"]
             ratios.setdefault(record["kernel"], []).append(ratio)
-    first, *others = (
-        f"{name} {median(ratios[kernel]):,.0f} times" for kernel, name in _BESIDE_GRAKEL.items()
+    listed = ", ".join(
+        f"{name} {median(own):,.0f} times as fast ({min(own):,.0f} to {max(own):,.0f})"
+        for own, name in ((ratios[kernel], name) for kernel, name in _BESIDE_GRAKEL.items())
     )
-    listed = ", ".join([f"{first} as fast", *others])
-    return f"{listed} (median of {len(ratios['WL'])} collections), with the same values."
+    return (
+        f"{listed}: the median of {len(ratios['WL'])} collections and the range, all cores for "
+        "both, the same values."
+    )
 
 
 def stream_sentence():
