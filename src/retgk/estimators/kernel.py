@@ -143,8 +143,8 @@ class RetGK(GraphKernel):
         Promise of the exact kernel: no inner product of mean embeddings is off by more, of fitted
         or of new graphs. A small distance may be off by the root of 4 tol, and what a graph kernel
         makes of it with it (see Notes). 0 is plain float64: 1e-12, or 1e-14 times the largest
-        exponent of a node kernel if that is more. With a `Polynomial` kernel, which always takes float64, errors are
-        relative to its largest value.
+        exponent of a node kernel if that is more. With a `Polynomial` kernel, which always takes
+        float64, errors are relative to its largest value.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
