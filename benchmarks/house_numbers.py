@@ -23,7 +23,7 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 126,
-    "lines of Python in src": 41_960,
+    "lines of Python in src": 42_040,
     "lines of Python and C++ with reproduction": 53_300,
     "folders below src/retgk": 13,
     "files in the largest package": 14,
