@@ -249,9 +249,8 @@ class Campaign:
 
     def _paths(self) -> list[Path]:
         """What lies in the folder; a folder may go while it is looked at."""
-        return [
-            Path(folder, name) for folder, *names in os.walk(self._out) for name in sum(names, [])
-        ]
+        found = os.walk(self._out)
+        return [Path(own, name) for own, dirs, files in found for name in (*dirs, *files)]
 
     def _look(self, after: str, is_done: bool = False) -> None:
         """Note outputs that are neither absent, old nor whole, and files that are no outputs."""
