@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 from sklearn.model_selection import (
     GridSearchCV,
     RepeatedStratifiedKFold,
@@ -421,9 +422,6 @@ def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
 # What it says of targets, parameters and new graphs that it cannot use
 
 
-WITH_NAN = np.stack([np.arange(60.0), np.where(np.arange(60) % 5 == 4, np.nan, 0.0)], axis=1)
-
-
 @pytest.mark.parametrize(
     ("make", "y", "about"),
     [
@@ -439,7 +437,6 @@ WITH_NAN = np.stack([np.arange(60.0), np.where(np.arange(60) % 5 == 4, np.nan, 0
         (quick, np.zeros((60, 3, 2)), "(60, 3, 2)"),
         (quick, np.ones((60, 2)), "2 labels"),
         (quick, np.ones((59, 2)), ("60 graphs", "59 targets")),
-        (GraphRegressor, WITH_NAN, ("target 1", "graph 4", "12 of 60 graphs")),
     ],
 )
 def test_bad_targets(make, y, about):
@@ -802,3 +799,70 @@ def test_precomputed_values_are_as_good_as_the_kernel(tmp_path):
     fails(lambda: model.fit(matrix[:60], CLASSES), "(60, 90)")
     fails(lambda: model.explain(matrix[60:, :60]), "Precomputed")
     fails(lambda: (Precomputed() + RETGK).fit(GRAPHS), "Precomputed")
+
+
+# Labels that are missing
+
+
+def with_gaps(values, share=0.2):
+    """Values of which some are not known."""
+    gaps = np.random.default_rng(3).random(np.shape(values)) < share
+    return np.where(gaps, np.nan, values)
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 60])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_missing_labels_count_for_nobody(class_weight, n_landmarks, tmp_path):
+    """Each label is learnt from the graphs that have it, as if these were all."""
+    labels, kernel = with_gaps(LABELS), WeisfeilerLehman(n_iter=2)
+    options = {"C": 10, "class_weight": class_weight, "solver": "ridge"}
+    model = GraphClassifier(kernel, candidates={}, random_state=0, **options)
+    model.set_params(n_landmarks=n_landmarks).fit(GRAPHS, labels)
+    for label, column in enumerate(labels.T):
+        known = np.flatnonzero(~np.isnan(column))
+        alone = clone(model).set_params(n_landmarks=None).fit(GRAPHS[known], column[known])
+        found = model.decision_function(TEST)[:, label]
+        assert_allclose(found, alone.decision_function(TEST), atol=1e-4)
+    assert ((model.support_codes_ == -1) == np.isnan(labels[model.support_])).all()
+    save_model(model, tmp_path / "model.retgk")
+    loaded = load_model(tmp_path / "model.retgk")
+    assert loaded.method_ == model.method_
+    assert_array_equal(loaded.predict_proba(TEST), model.predict_proba(TEST))
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "average_precision", "accuracy"])
+def test_scores_of_missing_labels(scoring):
+    labels = with_gaps(LABELS)
+    model = of_retgk(GraphClassifier, **SEVERAL).set_params(scoring=scoring).fit(GRAPHS, labels)
+    assert "some labels are missing" in model.method_
+    assert 0.5 < model.best_score_ <= 1
+    tested = with_gaps(TEST_LABELS)
+    is_right = np.isnan(tested) | (model.predict(TEST) == tested)
+    assert model.score(TEST, tested) == is_right.all(axis=1).mean()
+    assert model.explain(TEST, 1).contrast.shape == (30,)
+
+
+def test_values_that_are_missing():
+    values = with_gaps(np.column_stack([GRAPHS.node_counts, GRAPHS.edge_counts]))
+    options = {"candidates": {}, "C": 10.0, "random_state": 0}
+    model = GraphRegressor(WeisfeilerLehman(), **options).fit(GRAPHS, values)
+    for output, column in enumerate(values.T):
+        known = np.flatnonzero(~np.isnan(column))
+        alone = clone(model).fit(GRAPHS[known], column[known])
+        assert_allclose(model.predict(TEST)[:, output], alone.predict(TEST), atol=1e-7)
+    tested = with_gaps(np.column_stack([TEST.node_counts, TEST.edge_counts]))
+    scores = [
+        r2_score(y[~np.isnan(y)], found[~np.isnan(y)])
+        for y, found in zip(tested.T, model.predict(TEST).T, strict=True)
+    ]
+    assert model.score(TEST, tested) == pytest.approx(np.mean(scores))
+    for scoring in (None, "neg_mean_absolute_error"):
+        assert np.isfinite(model.set_params(scoring=scoring).fit(GRAPHS, values).best_score_)
+
+
+def test_missing_labels_that_cannot_be_left_out():
+    labels = with_gaps(LABELS)
+    fails(lambda: quick(solver="svm").fit(GRAPHS, labels), ("solver='svm'", "missing"))
+    empty = np.column_stack([labels, np.full(60, np.nan)])
+    fails(lambda: quick().fit(GRAPHS, empty), ("target 3", "leave its column out"))
+    fails(lambda: quick().fit(GRAPHS, np.where(labels == 1, np.inf, labels)), ("graph", "inf"))

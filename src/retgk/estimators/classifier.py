@@ -129,7 +129,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
     support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels)
-        Their classes as places in `classes_`, or their labels.
+        Their classes as places in `classes_`, or their labels, -1 where one is missing.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients: one row for two classes; else one for each pair of classes ("support
         vectors") or each class ("ridge"); for several labels, one for each.
@@ -212,8 +212,9 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         X : GraphBatch, GraphDataset or anything that `as_batch` takes
             Training graphs.
         y : array-like, shape (n_graphs,) or (n_graphs, n_labels), optional
-            Class of every graph, or a row of labels, which are zero or one; may be left out for
-            a data set, which has its own.
+            Class of every graph, or a row of labels, which are zero or one, and NaN where it is
+            not known: the graph then says nothing of that label. May be left out for a data set,
+            which has its own.
         sample_weight : array-like, shape (n_graphs,), optional
             Weights of the graphs: one of weight 2 counts as two, one of weight 0 is left out.
             Bandwidths and scales of nodes count each graph once.
@@ -249,6 +250,13 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         n_machines = n_classes if self.multilabel_ else n_classes * (n_classes - 1) // 2
         outputs = f"{n_classes:,} {'labels' if self.multilabel_ else 'classes'}"
         why = "as asked for" if self.solver == "ridge" else None
+        if (task.truth < 0).any():
+            why = "some labels are missing"
+            if self.solver == "svm":
+                raise InvalidInputError(
+                    "solver='svm' needs all labels of all graphs, and some are missing (NaN); use "
+                    "solver='auto' or 'ridge', which leave these out"
+                )
         leaves_one_out = leaves_one_out_for(self.cv, task.trial.data.grouping)
         return Demand(n_machines, outputs, leaves_one_out, why, self.solver == "svm")
 
@@ -262,7 +270,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         self._check_machine(n_classes * (n_classes - 1) // 2 if is_paired else n_scores)
         shape = (len(self.support_), *((n_classes,) if self.multilabel_ else ()))
         check_shape("support_codes_", self.support_codes_, *shape)
-        check_codes("support_codes_", self.support_codes_, 2 if self.multilabel_ else n_classes)
+        n_codes, first = (3, -1) if self.multilabel_ else (n_classes, 0)
+        check_codes("support_codes_", self.support_codes_ - first, n_codes)
         coef, intercept = self.calibration_coef_, self.calibration_intercept_
         if (coef is None) != (intercept is None):
             raise InvalidInputError("half of the calibration is missing")

@@ -29,6 +29,7 @@ from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
+from retgk.io.dataset import missing_targets, target_array
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import Engine, GraphIntake, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.graph import (
@@ -39,6 +40,7 @@ from retgk.kernels.graph import (
 )
 from retgk.kernels.kernel import Combination, GraphKernel
 from retgk.learning.folds import Fold
+from retgk.learning.outcomes import r2_of_known
 from retgk.learning.ridge import KernelRidge, RidgeMaker, landmarks_of, least_squares
 from retgk.learning.selection import (
     Choice,
@@ -51,7 +53,7 @@ from retgk.learning.selection import (
     fold_mean,
 )
 from retgk.learning.svm import GraphProducts, Machine, Solver, empty_products, fit_products
-from retgk.learning.targets import TrainingSet, targets_of
+from retgk.learning.targets import TrainingSet, real_targets, targets_of
 from retgk.walks.exact import Costs, published_cost
 from retgk.walks.probabilities import Walks
 
@@ -212,7 +214,8 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         X : GraphBatch, GraphDataset or anything that `as_batch` takes
             Graphs.
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
-            Their classes, labels or values; may be left out for a data set.
+            Their classes, labels or values, of which several may be NaN and count for nothing;
+            may be left out for a data set.
         sample_weight : array-like, shape (n_graphs,), optional
             Weights of the graphs.
 
@@ -221,7 +224,17 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         float
             At most one, which is perfect.
         """
-        return float(super().score(X, targets_of(X, y), sample_weight))
+        given = targets_of(X, y)
+        targets = target_array(given)
+        missing = missing_targets(targets)
+        if targets.ndim != 2 or not missing.any():
+            return float(super().score(X, given, sample_weight))
+        predictions = self.predict(X)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if not is_classifier(self):
+            return r2_of_known(real_targets(targets), predictions, weights)
+        is_right = (missing | (predictions == targets)).all(axis=1)
+        return float(np.average(is_right, weights=weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

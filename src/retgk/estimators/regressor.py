@@ -174,7 +174,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
-            Values of every graph; may be left out for a data set, which has its own.
+            Values of every graph; of several, those that are not known are NaN, and the graph
+            then says nothing of them. May be left out for a data set, which has its own.
         X, sample_weight, groups, **options
             As in `GraphClassifier.fit`.
 

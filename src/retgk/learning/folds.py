@@ -81,7 +81,7 @@ def _label_sets(labels: Ints) -> Ints:
     """Numbers of the sets of labels that graphs have, sorted by the rarest; classes as they are."""
     if labels.ndim == 1:
         return labels
-    rarest_first = labels[:, np.argsort(labels.sum(axis=0), kind="stable")]
+    rarest_first = labels[:, np.argsort((labels == 1).sum(axis=0), kind="stable")]
     return np.unique(rarest_first, axis=0, return_inverse=True)[1].ravel()
 
 
