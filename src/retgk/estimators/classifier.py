@@ -57,6 +57,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         "auto" is `RetGK`: exact up to 10^12 pairs of nodes with the same label (counted once for
         each way in which attributes enter), which 20,000 graphs of molecules are far below; by
         random features above.
+        Graphs whose labels have several columns, as those of molecules, get `molecule_kernel`.
     C : float or sequence of float, default=(1, 10, 100, 1000)
         Penalty of errors; of several, cross-validation chooses. Least squares extend the default
         by up to three powers of ten where its end is the best.

@@ -39,6 +39,7 @@ from retgk.kernels.graph import (
     check_graph_kernel,
 )
 from retgk.kernels.kernel import Combination, GraphKernel
+from retgk.kernels.others.min_max import MoleculeTask, molecule_kernel
 from retgk.learning.folds import Fold
 from retgk.learning.outcomes import r2_of_known
 from retgk.learning.ridge import KernelRidge, RidgeMaker, landmarks_of, least_squares
@@ -283,7 +284,7 @@ def taken_by(kernel: Any) -> Callable[[Any], Any]:
 
 
 def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
-    """The kernel that a user gives; RetGK, exact or by random features, for "auto"."""
+    """The kernel that a user gives; for "auto" RetGK, or that for labels of several columns."""
     if isinstance(model.kernel, GraphKernel):
         return model.kernel
     if model.kernel != "auto" or not isinstance(model.kernel, str):
@@ -291,6 +292,10 @@ def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
             f"kernel must be 'auto' or a kernel such as RetGK() or WeisfeilerLehman(), got "
             f"{model.kernel!r:.80}"
         )
+    columns = batch.label_columns
+    if len(columns) > 1:
+        task: MoleculeTask = "classification" if is_classifier(model) else "regression"
+        return molecule_kernel(task, labels=columns[0])
     n_graphs = len(batch)
     fits = 8.0 * n_graphs**2 <= MOST_GRAM_BYTES
     share = 1.0 if fits else FEW_LANDMARKS / n_graphs
@@ -345,10 +350,14 @@ def way_to_fit(model: GraphPredictor, batch: Any, demand: Demand, seed: int) -> 
     kernel, n_graphs = kernel_to_fit(model, batch), len(batch)
     everything, n_bytes = np.arange(n_graphs), 8.0 * n_graphs**2
     name = type(kernel).__name__
+    if model.kernel == "auto" and not isinstance(kernel, RetGK):
+        name = "kernel for molecules"
     if isinstance(kernel, RetGK):
         name = "random features" if is_embedded(kernel) else "exact kernel"
     about = f"{n_graphs:,} graphs, {demand.outputs}"
     why = demand.why_ridge
+    if why is None and model.kernel == "auto" and not isinstance(kernel, RetGK):
+        why = "labels of several columns"
     if why is None and demand.n_machines > MOST_MACHINES:
         why = f"support vectors would be {demand.n_machines:,} machines"
     if why is None and n_graphs**2 > MOST_PAIRS_OF_GRAPHS:

@@ -54,6 +54,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         "auto" is `RetGK`: exact up to 10^12 pairs of nodes with the same label (counted once for
         each way in which attributes enter), which 20,000 graphs of molecules are far below; by
         random features above.
+        Graphs whose labels have several columns, as those of molecules, get `molecule_kernel`.
     C : float or sequence of float, default=(0.1, 1, 10, 100, 1000)
         Weight of errors against smoothness; of several, cross-validation chooses. The default
         is extended by up to three powers of ten where its end is the best.
