@@ -712,3 +712,80 @@ def test_one_common_class_is_said(graphs_file: Path, tmp_path: Path) -> None:
 def test_an_exact_kernel_has_no_random_features(graphs_file):
     result = invoke("cv", graphs_file, "--kernel", "retgk-exact", "-D", 64)
     assert_fails(result, "--kernel retgk-exact", "--n-components 64")
+
+
+# Several targets, with gaps
+
+MOLECULES = ["CCO", "CCN", "CCC", "CCCC", "CCCO", "CCCN", "c1ccccc1", "Cc1ccccc1", "Oc1ccccc1"]
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Path:
+    """Molecules with an identifier, two tasks with gaps, a value and names."""
+    path = tmp_path / "several.csv"
+    lines = ["id,toxic,polar,mass,code,smiles"]
+    for number in range(45):
+        smiles = "C" * (number // 9) + MOLECULES[number % 9]
+        toxic = "" if number % 5 == 3 else int("c1" in smiles)
+        polar = "" if number % 4 == 1 else int("O" in smiles or "N" in smiles)
+        lines.append(f"{number},{toxic},{polar},{12.5 * len(smiles)},M{number},{smiles}")
+    lines.append("45,1,0,1.0,M45,C1CC(")  # which RDKit cannot read
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_cv_of_several_targets(several: Path, tmp_path: Path) -> None:
+    """A row for each, of the graphs that have it, and means; as each alone where all have it."""
+    out = tmp_path / "out.csv"
+    few = ("--folds", 3, "--C", 10, "--p", 1, "--scale", 1, "--depth", 1, "-j", 1)
+    options = ("--target-column", "toxic,polar", "--metric", "roc_auc", *few)
+    found = record("cv", several, *options)
+    assert found["task"] == "classification"
+    assert {name: own["graphs"] for name, own in found["targets"].items()} == {
+        "toxic": 36,
+        "polar": 34,
+    }
+    values = [own["roc_auc"]["mean"] for own in found["targets"].values()]
+    assert found["mean"]["roc_auc"] == pytest.approx(np.mean(values))
+    assert min(values) > 0.7
+    assert "ridge" in found["method"]
+    shown = invoke("cv", several, *options, "-o", out).stdout
+    assert all(word in shown for word in ("toxic", "polar", "mean", "method"))
+    assert {"prediction_toxic", "probability_polar", "target_toxic"} <= rows_of(out)[0].keys()
+    every = record("cv", several, "--target-column", "all", *few)
+    assert every["task"] == "regression"  # of numbers: the id and codes name molecules
+    assert list(every["targets"]) == ["toxic", "polar", "mass"]
+    assert_fails(invoke("cv", several, "--target-column", "toxic,code"), "'code'")
+    assert_fails(invoke("cv", several, "--target-column", "toxic,none"), "'none'")
+
+
+def test_fit_and_predict_several_targets(several: Path, tmp_path: Path) -> None:
+    model, out = tmp_path / "model.retgk", tmp_path / "out.csv"
+    found = record("fit", several, "--target-column", "toxic,polar", "-o", model)
+    assert "ridge with leave-one-out: 45 graphs, 2 labels" in found["method"]
+    record("predict", model, several, "--skip-invalid", "--probabilities", "-o", out)
+    assert {"prediction_toxic", "probability_polar"} <= rows_of(out)[0].keys()
+    assert load_model(model).target_names_ == ("toxic", "polar")
+
+
+def test_graphs_without_a_target_are_left_out(several: Path) -> None:
+    assert_fails(invoke("cv", several, "--target-column", "toxic"), "line 5")
+    options = ("--target-column", "toxic", "--skip-missing", "--skip-invalid", "--folds", 3)
+    result = invoke("cv", several, *options)
+    assert result.exit_code == 0
+    assert "left out 9 molecules without a target" in result.stderr
+    assert record("cv", several, *options)["graphs"] == 36
+
+
+@pytest.mark.slow
+def test_compare_several_targets(several: Path, tmp_path: Path) -> None:
+    out = tmp_path / "table.csv"
+    options = ("--target-column", "toxic,polar", "--folds", 3, "--methods", "size,majority")
+    result = invoke("compare", several, *options, "-o", out)
+    assert result.exit_code == 0
+    assert "several, toxic" in result.stdout
+    assert "several, polar" in result.stdout
+    assert (tmp_path / "table-toxic.csv").exists()
+    found = record("compare", several, *options)
+    assert [own["target"] for own in found["targets"]] == ["toxic", "polar"]
+    assert [own["graphs"] for own in found["targets"]] == [36, 34]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,7 +23,7 @@ from retgk.cli.command import (
     print_table,
     print_warning,
 )
-from retgk.cli.inputs import key_columns, read_collection, required_targets
+from retgk.cli.inputs import key_columns, read_collection, required_targets, target_names
 from retgk.cli.options import (
     Common,
     FileRole,
@@ -275,6 +275,7 @@ Answers = list[list[FoldAnswer]]
         "retgk cv MUTAG --kernel wl",
         "retgk cv ENZYMES --protocol paper --p 2 --scale 8 --repetitions 10",
         "retgk cv molecules.csv --target-column y --split scaffold --metric roc_auc --metric ap",
+        "retgk cv molecules.csv --target-column all --split scaffold --metric roc_auc",
         "retgk cv molecules.csv --target-column active -o predictions.csv",
         "retgk cv NCI1 --repetitions 10 --scheduler tcp://192.168.0.7:8786",
     ],
@@ -293,6 +294,7 @@ def cv(
     """
     Show the metrics of cross-validation, and which classes are taken for which.
 
+    Several targets, which may have gaps, are learnt together: one row for each, and their mean.
     With -o, what was predicted for every graph when it was a test graph is written too, with
     scores and probabilities of classes.
     """
@@ -306,7 +308,7 @@ def cv(
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
-        targets = required_targets(collection)
+        targets = required_targets(collection, several=protocol == "nested")
         regression = is_regression(learning.task, targets)
         metrics = chosen_metrics(learning.metric, regression)
     graphs = collection.graphs
@@ -324,28 +326,88 @@ def cv(
             )
             model = selecting_model(model, learning.metric, targets)
             answers = nested_answers(graphs, targets, list(folds), model, client)
-    record = _cv_record(collection, answers, metrics, regression)
-    record = {"name": collection.name, "protocol": protocol, **record, "seconds": watch.seconds}
+    record: dict[str, Any] = {"name": collection.name, "protocol": protocol}
+    if targets.ndim == 2:
+        record |= _several_record(collection, targets, answers, metrics, regression)
+    else:
+        record |= _cv_record(targets, answers, metrics, regression)
+    record |= {"method": answers[0][0].method, "seconds": watch.seconds}
     if output is not None:
         write_table(_prediction_table(collection, answers, regression), output, json=common.json)
     if output == "-":
         return
     if common.json:
         print_record(record)
+    elif targets.ndim == 2:
+        _print_several(record, metrics, len(answers[0]))
     else:
         _print_cv(record, metrics)
         _note_common_class(targets, learning, common, regression)
 
 
+def _several_record(
+    collection: GraphDataset,
+    targets: NDArray[Any],
+    answers: Answers,
+    metrics: list[Metric],
+    regression: bool,
+) -> dict[str, Any]:
+    """Records of all targets, each of the graphs that have it, and means over the targets."""
+    import numpy as np
+
+    targets = targets.astype(np.float64)
+    records = {}
+    for number, name in enumerate(target_names(collection)):
+        known = ~np.isnan(targets[:, number])
+        own = [[fold.of_target(targets, number) for fold in each] for each in answers]
+        kept = [[fold for fold in each if len(fold.test)] for each in own]
+        column = targets[:, number] if regression else np.nan_to_num(targets[:, number]).astype(int)
+        found = _cv_record(column, kept, metrics, regression)
+        records[name] = {**found, "graphs": int(known.sum())}
+    every = {
+        metric.name: float(np.nanmean([own[metric.name]["mean"] for own in records.values()]))
+        for metric in metrics
+    }
+    task = "regression" if regression else "classification"
+    return {"graphs": len(collection), "task": task, "targets": records, "mean": every}
+
+
+def _print_several(record: dict[str, Any], metrics: list[Metric], n_folds: int) -> None:
+    own = record["targets"]
+    print_line(
+        f"{record['name']}: {record['graphs']:,} graphs, {len(own)} targets, {n_folds} folds, "
+        f"{record['protocol']}"
+    )
+    rows = [
+        [name, f"{found['graphs']:,}", *(_with_spread(metric, found) for metric in metrics)]
+        for name, found in own.items()
+    ]
+    means = [metric.text(record["mean"][metric.name]) for metric in metrics]
+    units = [f"{metric.name}{' %' * metric.is_share}" for metric in metrics]
+    print_table(["target", "graphs", *units], [*rows, ["mean", "", *means]])
+    _print_end(record, 8)
+
+
+def _with_spread(metric: Metric, found: dict[str, Any]) -> str:
+    own = found[metric.name]
+    spread = own["std_folds"] if own["std_repetitions"] is None else own["std_repetitions"]
+    return f"{metric.text(own['mean'])} ({metric.text(spread)})"
+
+
+def _print_end(record: dict[str, Any], width: int) -> None:
+    if record["method"] is not None:
+        print_line(f"{'method':{width}}  {record['method']}")
+    print_line(f"{'seconds':{width}}  {sum(record['seconds'].values()):.1f}")
+
+
 def _cv_record(
-    collection: GraphDataset, answers: Answers, metrics: list[Metric], regression: bool
+    targets: NDArray[Any], answers: Answers, metrics: list[Metric], regression: bool
 ) -> dict[str, Any]:
     import numpy as np
 
-    targets = required_targets(collection)
     classes = None if regression else np.unique(targets)
     task = "regression" if regression else "classification"
-    record: dict[str, Any] = {"graphs": len(collection), "task": task}
+    record: dict[str, Any] = {"graphs": len(targets), "task": task}
     record["metrics"] = [metric.name for metric in metrics]
     for metric in metrics:
         values = [
@@ -400,11 +462,25 @@ def _prediction_table(collection: GraphDataset, answers: Answers, regression: bo
     n_folds = len(answers[0])
     keys["repetition"] = np.repeat(np.arange(len(tests)) // n_folds, sizes)
     keys["fold"] = np.repeat(np.arange(len(tests)) % n_folds, sizes)
-    keys["prediction"] = np.concatenate([fold.predictions for fold in tests])
-    if not regression:
+    predictions = np.concatenate([fold.predictions for fold in tests])
+    if predictions.ndim == 2:
+        keys |= _columns_of_targets("prediction", collection, predictions)
+        likely = [fold.probabilities for fold in tests if fold.probabilities is not None]
+        if likely:
+            keys |= _columns_of_targets("probability", collection, np.concatenate(likely))
+    else:
+        keys["prediction"] = predictions
+    if predictions.ndim == 1 and not regression:
         keys |= _class_columns(tests, np.unique(required_targets(collection)))
     order = np.lexsort([keys["graph"], keys["repetition"]])
     return Table({name: column[order] for name, column in keys.items()})
+
+
+def _columns_of_targets(
+    word: str, collection: GraphDataset, values: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    pairs = zip(target_names(collection), values.T, strict=True)
+    return {f"{word}_{name}": column for name, column in pairs}
 
 
 def _class_columns(tests: list[FoldAnswer], classes: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -448,7 +524,7 @@ def _print_cv(record: dict[str, Any], metrics: list[Metric]) -> None:
             for name, counts in zip(record["classes"], record["confusion"], strict=True)
         ]
         print_table(["true \\ predicted", *map(str, record["classes"])], rows)
-    print_line(f"{'seconds':{width}}  {sum(record['seconds'].values()):.1f}")
+    _print_end(record, width)
 
 
 def _note_common_class(
@@ -559,7 +635,8 @@ def compare(
     Compare methods on the same folds: scores, p-values, time and memory of each.
 
     Each runs in a process of its own; one that is stopped by a limit, or fails, is said so in the
-    table and does not stop the rest.
+    table and does not stop the rest. Several targets have a table and files each, of the graphs
+    that have the target.
     """
     check_metric_names(methods.metric)
     from retgk.model_selection.methods import checked_names
@@ -576,7 +653,10 @@ def compare(
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=methods.n_jobs)
-        plan = _plan(collection, source, reading, methods, splitting)
+        parts = _collections_of_targets(collection)
+        plans = {
+            name: _plan(part, source, reading, methods, splitting) for name, part in parts.items()
+        }
     journal = methods.journal
     if journal is None and output:
         journal = output[0].with_suffix(_JOURNAL_ENDING)
@@ -585,17 +665,59 @@ def compare(
     from retgk.model_selection.comparison import comparison_on_folds, limits_of
 
     limits = limits_of(methods.time_limit, methods.memory_limit)
+    tables = {}
     with cluster.client(common) as client, watch.timing("compare"):
-        table = comparison_on_folds(plan, names, limits, journal, methods.n_jobs, client)
-    for path in output or ():
-        table.save(path)
-        note(common, f"wrote {path}")
+        for target, plan in plans.items():
+            own = None if journal is None else _of_target(journal, target)
+            tables[target] = comparison_on_folds(plan, names, limits, own, methods.n_jobs, client)
+            for path in output or ():
+                tables[target].save(_of_target(path, target))
+                note(common, f"wrote {_of_target(path, target)}")
+    records = [
+        {**({} if target is None else {"target": target}), **table.facts, "rows": table.rows}
+        for target, table in tables.items()
+    ]
     if common.json:
-        print_record({**table.facts, "rows": table.rows, "seconds": watch.seconds})
+        found = records[0] if None in tables else {"targets": records}
+        print_record({**found, "seconds": watch.seconds})
     else:
-        _print_comparison(table)
-    if table.rows[0]["status"] != DONE:  # those that finished come first
-        raise typer.Exit(1)  # so that scripts notice
+        for table in tables.values():
+            _print_comparison(table)
+    # those that finished come first; so that scripts notice
+    if any(table.rows[0]["status"] != DONE for table in tables.values()):
+        raise typer.Exit(1)
+
+
+def _collections_of_targets(collection: GraphDataset) -> dict[str | None, GraphDataset]:
+    """The collection for each of several targets, with the graphs that have it; itself for one."""
+    import numpy as np
+
+    from retgk.io.dataset import graph_numbers
+
+    targets = required_targets(collection, several=True)
+    if targets.ndim == 1:
+        return {None: collection}
+    is_label = not is_regression("auto", targets)
+    found: dict[str | None, GraphDataset] = {}
+    for name, column in zip(target_names(collection), targets.T, strict=True):
+        part = replace(
+            collection,
+            targets=np.nan_to_num(column).astype(int) if is_label else column,
+            name=f"{collection.name}, {name}",
+            rows=graph_numbers(collection),
+            target_names=None,
+        )
+        found[name] = part[~np.isnan(column.astype(np.float64))]
+    return found
+
+
+def _of_target(path: Path, target: str | None) -> Path:
+    """Name of a file about one of several targets."""
+    if target is None:
+        return path
+    letters = "".join(letter if letter.isalnum() else "-" for letter in target)
+    first, *endings = path.name.split(".", 1)
+    return path.with_name(".".join([f"{first}-{letters}", *endings]))
 
 
 def _plan(

@@ -47,9 +47,24 @@ def read_collection(
     with left_out_as_note(common):
         dataset = _read_source(source, reading, read_jobs(n_jobs))
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
+    if reading.skip_missing:
+        dataset = _with_known_targets(dataset, common)
     if announce:
         note(common, f"{dataset.name}: {dataset.graphs!r}")
     return dataset
+
+
+def _with_known_targets(dataset: GraphDataset, common: Common) -> GraphDataset:
+    """Leave out graphs that have no target."""
+    from retgk.io.dataset import graph_numbers, missing_targets
+
+    if dataset.targets is None:
+        return dataset
+    missing = missing_targets(dataset.targets).reshape(len(dataset), -1).all(axis=1)
+    if not missing.any():
+        return dataset
+    note(common, f"{dataset.name}: {int(missing.sum()):,} graphs without a target are left out")
+    return replace(dataset, rows=graph_numbers(dataset))[~missing]
 
 
 def molecule_stream(
@@ -104,13 +119,16 @@ def query_graph(
     return asked.graphs
 
 
-def required_targets(dataset: GraphDataset) -> NDArray[Any]:
+def required_targets(dataset: GraphDataset, *, several: bool = False) -> NDArray[Any]:
+    """Targets to learn from: one for each graph, or several with gaps where that is allowed."""
     targets = dataset.targets
     if targets is None:
         raise InvalidInputError(
             f"{dataset.name} has no targets to learn from; name a column of a CSV with "
             "--target-column, or give a text file of one line per graph with --targets"
         )
+    if targets.ndim != 1 and several:
+        return targets
     if targets.ndim != 1:
         raise InvalidInputError(
             f"{dataset.name} has {targets.shape[1]} targets for each graph; give one of them with "
@@ -119,8 +137,8 @@ def required_targets(dataset: GraphDataset) -> NDArray[Any]:
     if (graph := dataset.first_without_target()) is not None:
         finite = "finite " if targets[graph] in (float("inf"), -float("inf")) else ""
         raise InvalidInputError(
-            f"{dataset.name}: graph {graph} has no {finite}target; drop it, or give all targets "
-            "with --targets"
+            f"{dataset.name}: graph {graph} has no {finite}target; drop it, leave such out with "
+            "--skip-missing, or give all targets with --targets"
         )
     return targets
 
@@ -137,9 +155,16 @@ def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
     if dataset.targets is not None and dataset.targets.ndim == 1:
         columns["target"] = dataset.targets
     elif dataset.targets is not None:
-        for number, column in enumerate(dataset.targets.T):
-            columns[f"target_{number}"] = column
+        for name, column in zip(target_names(dataset), dataset.targets.T, strict=True):
+            columns[f"target_{name}"] = column
     return columns
+
+
+def target_names(dataset: GraphDataset) -> list[str]:
+    """Names of several targets: of columns where these are known, else numbers."""
+    names = dataset.target_names
+    n_targets = 1 if dataset.targets is None else dataset.targets.shape[-1]
+    return list(map(str, range(n_targets))) if names is None else list(names)
 
 
 def column_values(
@@ -170,7 +195,7 @@ def column_values(
 
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
-    from retgk.io.molecules import SmilesReading, smiles_texts
+    from retgk.io.molecules import smiles_texts
 
     path = molecule_file(source, reading)
     if path is None:
@@ -178,8 +203,7 @@ def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[
             f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
             "--split with a file"
         )
-    columns = SmilesReading(reading.smiles_column, reading.target_column)
-    texts = smiles_texts(path, columns, reading.max_bytes)
+    texts = smiles_texts(path, smiles_reading(reading), reading.max_bytes)
     return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
 
 
@@ -219,6 +243,11 @@ def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
 
 def reading_options(reading: Reading) -> dict[str, Any]:
     given = {**vars(reading), **reading.named_values(), "symmetrize": reading.directions}
+    names = [name.strip() for name in (reading.target_column or "").split(",")]
+    if len(names) > 1:
+        given["target_column"] = names
+    if len(names) > 1 or names == ["all"]:  # collections of many targets have gaps of all kinds
+        given["skip_invalid"] = True
     own = ("data_home", "use_labels", "use_attributes", "use_edge_labels", "symmetrize_by")
     return {name: value for name, value in given.items() if value is not None and name not in own}
 

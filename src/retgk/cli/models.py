@@ -19,6 +19,7 @@ from retgk.cli.inputs import (
     read_collection,
     read_for_model,
     required_targets,
+    target_names,
 )
 from retgk.cli.options import (
     Common,
@@ -95,12 +96,14 @@ def fit(
     watch = Stopwatch()
     with watch.timing("read"):
         collection = read_collection(source, reading, common, n_jobs=walks.n_jobs)
-        targets = required_targets(collection)
+        targets = required_targets(collection, several=True)
         regression = is_regression(learning.task, targets)
     with watch.timing("fit"):
         model = new_model(learning, walks, collection.graphs, regression)
         model = selecting_model(model, learning.metric, targets)
         model.fit(collection.graphs, targets)
+        if targets.ndim == 2:
+            model.target_names_ = tuple(target_names(collection))
         # explanations name training graphs as the file does, of which some may be left out
         model.support_ = graph_numbers(collection)[model.support_]
     with watch.timing("write"):
@@ -114,6 +117,7 @@ def fit(
         "model": type(model).__name__,
         "graphs": len(collection),
         "approximate": model.approximate_,
+        "method": model.method_,
         "chosen": chosen_parameters(model),
         **_fit_score(model),
         "seconds": watch.seconds,
@@ -143,6 +147,7 @@ def _print_fit(record: dict[str, Any]) -> None:
         {
             "model": f"{record['model']} of {record['graphs']:,} graphs, written to "
             f"{record['output']}",
+            "method": record["method"],
             "chosen": chosen,
             "score": f"{record['metric']} {record['score']:.4f} (mean over the folds that chose it"
             f"{spread})",
@@ -200,9 +205,14 @@ def predict(
     with watch.timing("predict"):
         predictions = model.predict(collection.graphs)
         columns = {"prediction": predictions}
+        several = _names_of_targets(model, predictions)
+        if several is not None:
+            columns = {
+                f"prediction_{n}": own for n, own in zip(several, predictions.T, strict=True)
+            }
         if probabilities:
             rows = model.predict_proba(collection.graphs)
-            names = [f"probability_{name}" for name in model.classes_]
+            names = [f"probability_{name}" for name in several or model.classes_]
             columns.update(zip(names, rows.T, strict=True))
     table = Table({**key_columns(collection), **columns})
     with watch.timing("write"):
@@ -211,6 +221,13 @@ def predict(
     report_output(table.shape, output, common, watch, graphs=len(collection), **facts)
     if facts and not common.json:
         note(common, ", ".join(f"{name} {value:.4f}" for name, value in facts.items()))
+
+
+def _names_of_targets(model: Any, predictions: Any) -> list[str] | None:
+    """Names of several targets, or their numbers; None where there is one."""
+    if predictions.ndim == 1:
+        return None
+    return list(model.target_names_ or map(str, range(predictions.shape[1])))
 
 
 def _prediction_scores(model: Any, collection: GraphDataset, predictions: Any) -> dict[str, float]:

@@ -237,7 +237,11 @@ class Reading:
     ] = None
     smiles_column: Annotated[str | None, _reading(help="CSV: column of the SMILES strings.")] = None
     target_column: Annotated[
-        str | None, _reading(help="CSV, --targets: column of the targets.")
+        str | None,
+        _reading(
+            help="CSV, --targets: column of the targets. Of molecules also several, a,b,c, or all: "
+            "every column of numbers; they may have gaps, and --skip-invalid is on."
+        ),
     ] = None
     bond_orders: Annotated[
         bool | None,
@@ -263,6 +267,10 @@ class Reading:
             "--skip-invalid",
             help="Leave out SMILES that RDKit cannot read, and say so; others keep their numbers.",
         ),
+    ] = False
+    skip_missing: Annotated[
+        bool,
+        _reading("--skip-missing", help="Leave out graphs without a target, and say so."),
     ] = False
     targets: Annotated[
         Path | None,

@@ -42,7 +42,13 @@ from retgk.kernels.kernel import Combination, GraphKernel
 from retgk.kernels.others.min_max import MoleculeTask, molecule_kernel
 from retgk.learning.folds import Fold
 from retgk.learning.outcomes import r2_of_known
-from retgk.learning.ridge import KernelRidge, RidgeMaker, landmarks_of, least_squares
+from retgk.learning.ridge import (
+    KernelRidge,
+    RidgeMaker,
+    landmarks_of,
+    least_squares,
+    to_compare_kernels,
+)
 from retgk.learning.selection import (
     Choice,
     Score,
@@ -98,7 +104,7 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
         *("kernel_", "solver_", "method_", "support_", "dual_coef_", "intercept_", "best_params_"),
-        *("best_score_", "best_index_", "cv_results_", "n_splits_"),
+        *("best_score_", "best_index_", "cv_results_", "n_splits_", "target_names_"),
     )
 
     kernel: GraphKernel | Literal["auto"]
@@ -118,6 +124,8 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
     best_index_: int
     cv_results_: dict[str, Any]
     n_splits_: int
+    target_names_: tuple[str, ...] | None
+    """Names of several targets, where a table had some."""
 
     def _check_machine(self, n_outputs: int | None) -> None:
         """Raise unless what a file said of a fitted model fits together."""
@@ -414,7 +422,7 @@ class Fitting:
             return cls(model, data, svm(), way.columns, folds, score, seed, way.words)
         own, first = ridge(least_squares(way.is_whole, way.leaves_one_out)), None
         if way.few_columns is not None:
-            few = ridge(least_squares(False, False))
+            few = ridge(to_compare_kernels)
             first = cls(model, data, few, way.few_columns, folds, score, seed)
         return cls(model, data, own, way.columns, folds, score, seed, way.words, first)
 
@@ -444,6 +452,7 @@ class Fitting:
         model.best_params_, model.best_index_ = choice.params, len(rows) + choice.place
         model.best_score_, model.n_splits_ = fold_mean(choice.scores), len(self.folds)
         model.solver_, model.method_ = self.solver.name, self.words
+        model.target_names_ = None
         model.kernel_ = choice.kernel(choice.graph_kernel, machine.support)
         model.support_ = self.data.positions[self.columns[machine.support]]
         model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept

@@ -39,6 +39,8 @@ class GraphDataset:
         Name of every graph, where the graphs have some.
     rows : ndarray of int, shape (n_graphs,), or None
         Number of every graph in the file, from 0, where some graphs of it were left out.
+    target_names : sequence of str, or None
+        Name of every target, where each graph has several.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class GraphDataset:
     description: str = ""
     graph_names: Sequence[str] | None = None
     rows: Ints | None = None
+    target_names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.targets is not None:

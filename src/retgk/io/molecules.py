@@ -40,6 +40,7 @@ from retgk.io.tables import (
     column_position,
     delimiter_in,
     filled_cell,
+    numbers_in,
     table_rows,
     typed_targets,
 )
@@ -520,6 +521,10 @@ _ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
 _SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
 
 
+EVERY_COLUMN = "all"
+"""In place of the name of a column of targets: every column of numbers."""
+
+
 class LeftOutWarning(InputWarning):
     """Molecules that RDKit cannot read were left out, as the caller asked."""
 
@@ -528,7 +533,7 @@ class _Molecule(NamedTuple):
     line: int
     smiles: str
     name: str
-    target: str | None = None
+    target: str | tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -536,8 +541,9 @@ class SmilesReading:
     """What to read of a file of molecules; the fields are arguments of `read_graphs`."""
 
     smiles_column: str | None = None
-    target_column: str | None = None
+    target_column: str | Sequence[str] | None = None
     skip_invalid: bool = False
+    skip_missing: bool = False
     bond_orders: bool = False
     atom_attributes: str | Sequence[str] = ()
     add_hydrogens: bool = False
@@ -560,26 +566,72 @@ def _read(
         raise InvalidInputError("SMILES are read from one file")
     (path,) = files
     molecules = list(_molecules(path, reading))
+    rows = None
+    if reading.skip_missing:
+        rows = np.array([row for row, own in enumerate(molecules) if _has_target(own)], np.int64)
+        if n_left_out := len(molecules) - len(rows):
+            note = f"{path}: left out {n_left_out:,} molecules without a target"
+            warnings.warn(note, LeftOutWarning, stacklevel=4)
+        molecules = [molecules[row] for row in rows]
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
     texts = [molecule.smiles for molecule in molecules]
     with _naming(path):
         found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
-    rows = None
     if reading.skip_invalid:
         _warn_of_left_out(path, [molecules[row].line for row in found.unreadable])
-        rows = np.delete(np.arange(len(molecules)), found.unreadable)
-        molecules = [molecules[row] for row in rows]
+        kept = np.delete(np.arange(len(molecules)), found.unreadable)
+        rows = kept if rows is None else rows[kept]
+        molecules = [molecules[row] for row in kept]
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
-    targets = [molecule.target for molecule in molecules if molecule.target is not None]
+    targets, names = _targets_of(molecules, path, reading)
     return GraphDataset(
         _with_column(found.graphs, reading),
-        typed_targets(targets) if targets else None,
+        targets,
         "",
         graph_names=[molecule.name for molecule in molecules],
         rows=rows,
+        target_names=names,
     )
+
+
+def _has_target(molecule: _Molecule) -> bool:
+    own = molecule.target
+    cells = own if isinstance(own, tuple) else (own or "",)
+    return any(cell.lower() not in ("", "nan", "na") for cell in cells)
+
+
+def _targets_of(
+    molecules: Sequence[_Molecule], path: Path, reading: SmilesReading
+) -> tuple[NDArray[Any] | None, list[str] | None]:
+    """Targets as numbers or texts; of several columns numbers alone, with their names."""
+    found = [molecule.target for molecule in molecules if molecule.target is not None]
+    texts = [target for target in found if isinstance(target, str)]
+    if texts or not found:
+        return (typed_targets(texts) if texts else None), None
+    _, columns, is_every = _columns_of(path, reading)
+    values, names = [], []
+    for (_, name), cells in zip(columns, zip(*found, strict=True), strict=True):
+        numbers = numbers_in(cells, gaps=True)
+        if numbers is None and not is_every:
+            raise InvalidInputError(
+                f"{path}: the column {name!r} is not of numbers; of several targets, each must be"
+            )
+        # numbers that are all different are those of molecules
+        if numbers is None or (is_every and _are_identifiers(numbers)):
+            continue
+        values.append(numbers)
+        names.append(name)
+    if not values:
+        raise InvalidInputError(f"{path} has no column of numbers that could be a target")
+    if len(values) == 1:
+        return values[0], None
+    return np.column_stack(values), names
+
+
+def _are_identifiers(numbers: NDArray[Any]) -> bool:
+    return numbers.dtype.kind == "i" and 2 < len(numbers) == len(np.unique(numbers))
 
 
 class StreamPiece(NamedTuple):
@@ -710,13 +762,38 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
     names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")
     name_at = next((at for at, name in enumerate(names) if name.lower() == "name"), None)
-    target = reading.target_column
-    target_at = None if target is None else column_position(names, target, path, "target_column")
+    _, columns, is_every = _columns_of(path, reading)
+    is_single = not is_every and isinstance(reading.target_column, str)
+    value: str | tuple[str, ...] | None = None
     for line, row in rows:
         smiles = filled_cell(row, smiles_at, names, path, line)
-        value = None if target_at is None else filled_cell(row, target_at, names, path, line)
+        if is_single and not reading.skip_missing:
+            value = filled_cell(row, columns[0][0], names, path, line)
+        elif columns:
+            cells = tuple(row[at].strip() if at < len(row) else "" for at, _ in columns)
+            value = cells[0] if is_single else cells
         name = row[name_at].strip() if name_at is not None and name_at < len(row) else ""
         yield _Molecule(line, smiles, name or smiles, value)
+
+
+def _columns_of(
+    path: Path, reading: SmilesReading
+) -> tuple[list[str], list[tuple[int, str]], bool]:
+    """Names of columns, those of targets with their places, and whether they are all there are."""
+    names = [name.strip() for name in next(table_rows(path), (0, []))[1]]
+    given = reading.target_column
+    if given is None:
+        return names, [], False
+    if given == EVERY_COLUMN and EVERY_COLUMN not in map(str.lower, names):
+        own = (reading.smiles_column or "smiles").lower()
+        return (
+            names,
+            [(at, n) for at, n in enumerate(names) if n.lower() not in (own, "name")],
+            True,
+        )
+    wanted = [given] if isinstance(given, str) else given
+    places = [column_position(names, name, path, "target_column") for name in wanted]
+    return names, [(at, names[at]) for at in places], False
 
 
 def _listed_molecules(path: Path) -> Iterator[_Molecule]:

@@ -5,6 +5,7 @@ import pickle
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def read_graphs(
     *,
     format: str | None = None,  # noqa: A002
     targets: PathLike | None = None,
-    target_column: str | None = None,
+    target_column: str | Sequence[str] | None = None,
     max_bytes: int | None = None,
     isolated: bool = False,
     **options: Any,
@@ -59,9 +60,10 @@ def read_graphs(
     targets : path-like, optional
         File of targets: one line for each graph, or a ``.csv`` or ``.tsv`` table, matched by the
         names of files where it has them and by its order otherwise.
-    target_column : str, optional
+    target_column : str or sequence of str, optional
         Tables: name of the column of targets, in the table of `targets` if that is given. JSON:
-        what is the target of a graph, "target" by default.
+        what is the target of a graph, "target" by default. Tables of molecules: several names are
+        several targets, and "all" is every column of numbers; empty cells are NaN.
     max_bytes : int, optional
         Limit on the memory that reading takes, as files may come from strangers: their unpacked
         size times a factor of the format. By default 256 MiB or, for larger files, 512 times the
@@ -84,7 +86,8 @@ def read_graphs(
           all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
           case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, with a
-          warning that lists them; ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
+          warning that lists them; ``skip_missing``, whether to leave out those without a target;
+          ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
           ``atom_attributes``, as in `from_rdkit`.
         - SMILES and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.
@@ -137,7 +140,16 @@ def read_graphs(
     dataset = without_empty_targets(dataset)
     if targets is None:
         return dataset
-    return with_targets(dataset, Path(targets), target_column, max_bytes)
+    return with_targets(dataset, Path(targets), _single(target_column), max_bytes)
+
+
+def _single(column: str | Sequence[str] | None) -> str | None:
+    if column is None or isinstance(column, str):
+        return column
+    raise InvalidInputError(
+        f"target_column names {len(column)} columns, which are read of tables of molecules alone; "
+        "give one column of the file of targets"
+    )
 
 
 # In a process of its own

@@ -258,6 +258,7 @@ def _folds(
     from sklearn import model_selection
 
     options = {"n_splits": n_folds, "shuffle": True, "random_state": short_seed(seed)}
+    regression = regression or targets.ndim == 2  # no class is that of several targets
     if regression and groups is not None:
         return group_folds(groups, n_folds, seed)
     if regression:

@@ -216,7 +216,8 @@ def selecting_model(model: Any, names: Sequence[str] | None, targets: NDArray[An
     if not names or "scoring" not in model.get_params():
         return model
     metric = chosen_metrics(names, is_regressor(model))[0]
-    return model.set_params(scoring=metric.scorer_for(len(np.unique(targets))))
+    n_classes = 2 if targets.ndim == 2 else len(np.unique(targets))
+    return model.set_params(scoring=metric.scorer_for(n_classes))
 
 
 def selection_metric(model: Any) -> Metric:
@@ -367,6 +368,21 @@ class FoldAnswer(NamedTuple):
     decisions: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None
     seconds: float | None = None
+    method: str | None = None
+    """Kernel and machine in words, where the model says."""
+
+    def of_target(self, targets: NDArray[Any], number: int) -> FoldAnswer:
+        """What was said of one of several targets, for the test graphs that have it."""
+        known = np.flatnonzero(~np.isnan(targets[self.test, number]))
+        own, likely = self.decisions, self.probabilities
+        if likely is not None:
+            likely = np.column_stack([1 - likely[known, number], likely[known, number]])
+        return self._replace(
+            test=self.test[known],
+            predictions=self.predictions[known, number],
+            decisions=None if own is None else own[known, number],
+            probabilities=likely,
+        )
 
     def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
         found = targets[self.test], self.predictions
@@ -389,6 +405,11 @@ def fold_answer(
     start = time.perf_counter()
     fitted, test = _fitted(model, graphs, targets, fold, number), graphs[fold.test]
     columns: NDArray[Any] | None = None
+    if getattr(fitted, "multilabel_", False) and hasattr(fitted, "calibration_coef_"):
+        columns, likely = fitted.decision_function(test), fitted.predict_proba(test)
+        signs, own = (columns > 0).astype(np.int64), chosen_parameters(fitted)
+        seconds = time.perf_counter() - start
+        return FoldAnswer(fold.test, signs, own, columns, likely, seconds, fitted.method_)
     if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decision values
         decisions = fitted.decision_function(test)
         columns = decisions.reshape(len(decisions), -1)
@@ -397,11 +418,11 @@ def fold_answer(
         predictions = np.asarray(fitted.predict(test))
     # what else models of others are asked for is no part of training and predicting
     seconds = time.perf_counter() - start
-    chosen = chosen_parameters(fitted)
+    chosen, method = chosen_parameters(fitted), getattr(fitted, "method_", None)
     if not hasattr(fitted, "classes_"):
-        return FoldAnswer(fold.test, predictions, chosen, seconds=seconds)
+        return FoldAnswer(fold.test, predictions, chosen, seconds=seconds, method=method)
     values = _class_values(fitted, test, columns, np.unique(targets))
-    return FoldAnswer(fold.test, predictions, chosen, *values, seconds)
+    return FoldAnswer(fold.test, predictions, chosen, *values, seconds, method)
 
 
 def chosen_parameters(model: Any) -> dict[str, Any]:

@@ -222,15 +222,17 @@ def r2_of_known(y: Floats, found: Floats, weights: Floats | None = None) -> floa
     """R^2, the mean over several targets, each over the graphs that have it."""
     from sklearn.metrics import r2_score
 
-    if not np.isnan(y).any():
+    missing = np.isnan(y)
+    if not missing.any():
         return float(r2_score(y, found, sample_weight=weights))
-    scores = []
-    for own, values in zip(y.T, found.T, strict=True):
-        known = np.flatnonzero(~np.isnan(own))
-        counted = None if weights is None else weights[known]
-        if len(known) > 1:
-            scores.append(r2_score(own[known], values[known], sample_weight=counted))
-    return float(np.mean(scores)) if scores else np.nan
+    factors = np.where(missing, 0.0, 1.0 if weights is None else weights[:, None])
+    own = np.where(missing, 0.0, y)
+    totals = np.maximum(factors.sum(axis=0), np.finfo(float).tiny)
+    spread = (factors * (own - (factors * own).sum(axis=0) / totals) ** 2).sum(axis=0)
+    errors = (factors * (own - found) ** 2).sum(axis=0)
+    is_defined = spread > 0
+    scores = 1 - errors[is_defined] / spread[is_defined]
+    return float(scores.mean()) if len(scores) else np.nan
 
 
 # Candidates as scorers of scikit-learn see them

@@ -229,6 +229,9 @@ _SAY_WHICH = (
 def is_regression(task: TaskKind, targets: NDArray[Any]) -> bool:
     """Whether targets are values rather than classes: numbers with fractions are, texts are not."""
     check_parameters({"task": (OneOf(get_args(TaskKind)),)}, {"task": task})
+    if targets.ndim == 2:
+        is_label = missing_targets(targets) | (targets == 0) | (targets == 1)
+        return task == "regression" or (task == "auto" and not is_label.all())
     if task == "regression" and targets.dtype.kind not in "iuf":
         raise InvalidInputError(
             f"targets such as {targets[0]!r} are no values to regress on; leave the task out"
