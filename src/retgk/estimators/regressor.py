@@ -76,7 +76,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     n_landmarks : int, optional
         Graphs that least squares are expressed in; more are more accurate, at a cost that grows
         with their square. By default all, or, of more than 20,000 graphs, as many as 2 GiB of
-        kernel values allow, 10,000 at most.
+        kernel values allow, 5,000 at most.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
         The kernel has the same, unless it has its own.

@@ -40,7 +40,7 @@ _SMALLEST = 1e-7  # share of the largest eigenvalue below which a direction is r
 _BLOCK_ROWS = 2048  # graphs whose features are in memory at a time, for each thread
 
 
-MOST_LANDMARKS = 10_000
+MOST_LANDMARKS = 5_000
 
 
 def landmarks_of(n_graphs: int, seed: int, n_landmarks: int | None = None) -> Ints:
