@@ -34,6 +34,10 @@ class InputWarning(UserWarning):
     """Input that is probably not what the user means."""
 
 
+class ContradictionWarning(InputWarning):
+    """Graphs that nothing tells apart have different targets."""
+
+
 def warn_user(warning: Warning) -> None:
     """Warn at the line of the user's code, once for texts that differ in measured numbers alone."""
     frame = _users_frame()

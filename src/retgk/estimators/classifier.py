@@ -35,7 +35,7 @@ from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Tria
 from retgk.learning.ridge import landmarks_of
 from retgk.learning.selection import Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
-from retgk.learning.targets import training_set
+from retgk.learning.targets import training_set, warn_of_contradictions
 
 
 class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -218,6 +218,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
             seed = whole_seed(self.random_state, n_bits=31)
             task = classification_task(data, self.class_weight, self.cv, seed)
             self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
+            warn_of_contradictions(data, False, self.n_jobs)
             kernel, n_graphs = kernel_to_fit(self, data.batch), len(data.batch)
             if not is_embedded(kernel) or n_graphs <= MAX_EXACT_GRAPHS:
                 solver, columns = task.support_vectors(), np.arange(n_graphs)

@@ -30,7 +30,7 @@ from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import Trial, ValueOutcomes, mean_r2
 from retgk.learning.ridge import LandmarkRidge, landmarks_of
 from retgk.learning.selection import Score
-from retgk.learning.targets import real_targets, training_set
+from retgk.learning.targets import real_targets, training_set, warn_of_contradictions
 
 
 class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -181,6 +181,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             values = real_targets(data.targets)
             self.target_ndim_, n_graphs = values.ndim, len(values)
             columns = values.reshape(n_graphs, -1)
+            warn_of_contradictions(data, True, self.n_jobs)
             if n_graphs == 1:
                 raise InvalidInputError(
                     "there is one graph (n_samples=1); a regressor needs several"

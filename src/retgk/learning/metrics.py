@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from retgk._runtime.names import name_advice
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
@@ -369,8 +369,10 @@ def fold_answer(
     """Train a model on a fold, and ask it for predictions, decision values and probabilities."""
     from retgk.learning.outcomes import ClassOutcomes
 
-    start = time.perf_counter()
-    fitted, test = _fitted(model, graphs, targets, fold, number), graphs[fold.test]
+    start, test = time.perf_counter(), graphs[fold.test]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # told once, of all folds
+        fitted = _fitted(model, graphs, targets, fold, number)
     columns: NDArray[Any] | None = None
     if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decision values
         decisions = fitted.decision_function(test)

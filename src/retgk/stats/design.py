@@ -20,7 +20,7 @@ from retgk._runtime.parameters import (
 )
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
@@ -35,12 +35,14 @@ from retgk.kernels.graph import (
 )
 from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
-from retgk.stats.statistics import can_compare, factor
+from retgk.stats.statistics import Relabellings, can_compare, factor
 
 ValueKind = Literal["auto", "number", "category"]
 
 _LEAST_GRAPHS = 2  # of a group, for a mean over pairs within it
 _LEAST_FOR_HSIC = 4
+_FEW_WAYS = 40  # of relabelling; half of them are the other half with the labels swapped
+_MANY_WAYS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +144,19 @@ def blocks_of(groups: Any, pairs: Any, codes: Ints) -> Blocks:
         raise InvalidInputError(
             "every group holds graphs of one label only, so nothing can be permuted within groups; "
             "groups are for what both sides have in common, such as the site of a scan"
+        )
+    n_moving = int(table[(table > 0).sum(axis=1) > 1].sum())
+    n_ways = Relabellings(codes, blocks, 1, 0).n_distinct
+    if 2 * n_moving < len(codes) or n_ways < _FEW_WAYS:
+        ways = f"{n_ways:,}" if n_ways < _MANY_WAYS else f"over {_MANY_WAYS:,}"
+        warn_user(
+            InputWarning(
+                f"groups has {len(table)} values for {len(codes)} graphs: {n_moving} of them are "
+                f"in groups of more than one label, and can be relabelled in {ways} ways (no "
+                f"p-value is below {1 / n_ways:.2g}); groups are for what many graphs share, such "
+                "as a site: make few of many values (decades of ages), give pairs=, or leave "
+                "groups out"
+            )
         )
     return Blocks("blocks", blocks)
 
