@@ -178,7 +178,7 @@ def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[
             f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
             "--split with a file"
         )
-    columns = SmilesReading(reading.smiles_column, reading.target_column)
+    columns = SmilesReading(reading.smiles_column, reading.target_column, reading.skip_invalid)
     texts = smiles_texts(path, columns, reading.max_bytes)
     return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
 

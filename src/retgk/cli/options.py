@@ -261,7 +261,8 @@ class Reading:
         bool,
         _reading(
             "--skip-invalid",
-            help="Leave out SMILES that RDKit cannot read, and say so; others keep their numbers.",
+            help="Leave out SMILES that RDKit cannot read and rows without SMILES or target, and "
+            "say so; others keep their numbers.",
         ),
     ] = False
     targets: Annotated[

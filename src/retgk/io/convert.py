@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from retgk._runtime.names import check_keywords, keywords_of, optional_module
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.flat import is_missing
 from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
@@ -88,7 +89,7 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         return graphs
     if not options and isinstance(graphs, GraphDataset):
         return graphs.graphs
-    kind, found = _kind_and_graphs(graphs)
+    kind, found = _kind_and_graphs(graphs, skips_missing=options.get("skip_invalid") is True)
     if options and kind.own:
         owner = f"as_batch of a {kind.name}"
         check_keywords(options, kind.options(), owner, _options_of_other_kinds(kind))
@@ -123,6 +124,7 @@ def batch_like(
     names = kind.options()
     batch = kind.convert(found, **{name: options[name] for name in options if name in names})
     batch = batch if reading.labels else batch.without_labels()
+    batch = batch.with_label_columns(reading.label_columns or batch.label_columns)
     batch = batch if reading.edge_labels else batch.without_edge_labels()
     return batch if reading.attributes else batch.without_attributes()
 
@@ -205,7 +207,7 @@ def _options_of_other_kinds(own: _Kind) -> dict[str, str]:
     }
 
 
-def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
+def _kind_and_graphs(graphs: Any, *, skips_missing: bool = False) -> tuple[_Kind, Any]:
     """Find the converter, and give it what it takes: one graph, or a list of graphs of its kind."""
     if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
         return _STACK, graphs
@@ -215,7 +217,8 @@ def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
         return kind, graphs
     found = _list_any(graphs)
     _check_not_path(found[0])
-    return _kind_of_all(found), found
+    there = [graph for graph in found if not is_missing(graph)] if skips_missing else found
+    return _kind_of_all(there or found), found
 
 
 def _check_not_path(graph: Any) -> None:
