@@ -54,6 +54,7 @@ class FlatGraphs(NamedTuple):
     attributes: Floats
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
+    smiles: NDArray[Any] | None = None
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -89,7 +90,7 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, smiles = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -105,11 +106,12 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         attributes[nodes],
         reading,
         None if edges is None else edges._replace(codes=edges.codes[entries]),
+        None if smiles is None else smiles[start:stop],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, smiles = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -130,6 +132,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         None
         if edges is None
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
+        None if smiles is None else smiles[positions],
     )
 
 
@@ -152,7 +155,13 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         np.concatenate([part.attributes for part in parts]),
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
+        _joined_smiles([part.smiles for part in parts]),
     )
+
+
+def _joined_smiles(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
@@ -395,6 +404,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     reading : Reading or None
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
+    smiles : ndarray of object, shape (n_graphs,), or None
+        SMILES of the molecules that the graphs are; None where they are others.
 
     Examples
     --------
@@ -416,6 +427,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "label_names",
         "node_ptr",
         "reading",
+        "smiles",
     )
 
     node_ptr: Ints
@@ -424,6 +436,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     attributes: Floats
     label_names: tuple[Hashable, ...]
     reading: Reading | None
+    smiles: NDArray[Any] | None
     _weights: Floats | None
     _labels: Codes | None
     _edge_labels: EdgeLabels | None
@@ -533,11 +546,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.label_names = arrays.label_names
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
+        self.smiles = arrays.smiles
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
         nodes = (self._labels, self.label_names, self.attributes)
-        return FlatGraphs(self.node_ptr, adjacency, *nodes, self.reading, self._edge_labels)
+        of_all = (self.reading, self._edge_labels, self.smiles)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, *of_all)
 
     @property
     def weights(self) -> Floats:

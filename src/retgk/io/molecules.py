@@ -110,7 +110,8 @@ def from_rdkit(
     """
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(enumerate(found))
+    write = rdkit_chem().MolToSmiles
+    return reader.batch(enumerate(found), [write(molecule) for molecule in found])
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -140,11 +141,11 @@ class MoleculeReader:
     def reading(self) -> Reading:
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
-    def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
-        """Convert molecules, given with the numbers that errors know them by."""
+    def batch(self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str]) -> GraphBatch:
+        """Convert molecules, given with the numbers that errors know them by; texts may follow."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
-        batch.reading = self.reading()
+        batch.reading, batch.smiles = self.reading(), np.array(smiles, object)
         return batch
 
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
@@ -425,18 +426,20 @@ def _parsed_piece(
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
+    read: list[str] = []
 
     def kept() -> Iterator[tuple[int, Any]]:
         for number, molecule in enumerate(map(_molecule, smiles), first):
             if molecule is None:
                 unreadable.append(number)
             else:
+                read.append(smiles[number - first])
                 yield number, molecule
 
     if skip_invalid:
-        return ParsedPiece(reader.batch(kept()), unreadable)
+        return ParsedPiece(reader.batch(kept(), read), unreadable)
     found = _readable(map(_molecule, smiles), smiles, first)
-    return ParsedPiece(reader.batch(enumerate(found, first)), [])
+    return ParsedPiece(reader.batch(enumerate(found, first), smiles), [])
 
 
 def _checked_texts(smiles: Iterable[Any]) -> Iterator[str]:
