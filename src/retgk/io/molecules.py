@@ -110,8 +110,17 @@ def from_rdkit(
     """
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    write = rdkit_chem().MolToSmiles
-    return reader.batch(enumerate(found), [write(molecule) for molecule in found])
+    return reader.batch(enumerate(found), _texts_of(found))
+
+
+def _texts_of(molecules: Sequence[Any]) -> list[str] | None:
+    """SMILES of molecules; None where RDKit cannot write one, as of bonds that are of no type."""
+    chem = rdkit_chem()
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        try:
+            return [chem.MolToSmiles(chem.Mol(own)) for own in molecules]  # writing changes one
+        except RuntimeError:
+            return None
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -141,11 +150,14 @@ class MoleculeReader:
     def reading(self) -> Reading:
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
-    def batch(self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str]) -> GraphBatch:
-        """Convert molecules, given with the numbers that errors know them by; texts may follow."""
+    def batch(
+        self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str] | None
+    ) -> GraphBatch:
+        """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
-        batch.reading, batch.smiles = self.reading(), np.array(smiles, object)
+        batch.reading = self.reading()
+        batch.smiles = None if smiles is None else np.array(smiles, object)
         return batch
 
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:

@@ -28,8 +28,8 @@ def molecule_texts(batch: GraphBatch, what: str) -> list[str]:
     """SMILES of the graphs, or an error that names who wants them."""
     if batch.smiles is None:
         raise InvalidInputError(
-            f"{what} takes molecules, and these graphs are not known as such; read them from SMILES "
-            "strings, RDKit molecules or files of these"
+            f"{what} takes molecules, and these graphs are not known as such; read them from "
+            "SMILES strings, RDKit molecules or files of these"
         )
     return list(batch.smiles)
 
@@ -73,7 +73,7 @@ def _fragments(smiles: Sequence[str], radius: int, n_columns: int | None = None)
     nothing = np.empty(0, np.int64)
     return GraphCounts(
         offsets(np.array([len(own) for own in found], np.int64)),
-        np.concatenate([nothing, *columns]),  # type: ignore[arg-type]
+        np.concatenate([nothing, *columns]),
         np.concatenate([nothing.astype(np.float64), *counts]),
         1 << 32 if n_columns is None else n_columns,
     )
@@ -200,9 +200,9 @@ class Descriptors(GraphKernel):
     Notes
     -----
     Graphs are molecules: of SMILES, RDKit or files of these. Descriptors take RDKit about five
-    milliseconds a molecule. They say what fragments do not, so that sums such as
-    ``MinMax(Morgan(normalize=False)) + Descriptors()`` are often better than either. A model file is
-    for the version of RDKit that computed them, as far as their definitions changed.
+    milliseconds a molecule. They say what fragments do not, so that a sum with a kernel of
+    fragments or colours is often better than either. A model file is for the version of RDKit that
+    computed them, as far as definitions changed since.
 
     Examples
     --------
