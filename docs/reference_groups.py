@@ -25,7 +25,10 @@ GROUPS = {
     ),
     "Kernels of other authors": (
         "What RetGK is compared with, native, in the same form.",
-        [*(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts"],
+        [
+            *(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts",
+            "kernels.Morgan", "kernels.Descriptors",
+        ],
     ),
     "Parts of RetGK": (
         "Walks, kernels between nodes, and kernels between mean embeddings.",

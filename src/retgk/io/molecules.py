@@ -113,7 +113,17 @@ def from_rdkit(
     """
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(enumerate(found))
+    return reader.batch(enumerate(found), _texts_of(found))
+
+
+def _texts_of(molecules: Sequence[Any]) -> list[str] | None:
+    """SMILES of molecules; None where RDKit cannot write one, as of bonds that are of no type."""
+    chem = rdkit_chem()
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        try:
+            return [chem.MolToSmiles(chem.Mol(own)) for own in molecules]  # writing changes one
+        except RuntimeError:
+            return None
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -143,11 +153,14 @@ class MoleculeReader:
     def reading(self) -> Reading:
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
-    def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
+    def batch(
+        self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str] | None
+    ) -> GraphBatch:
         """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
         batch.reading = self.reading()
+        batch.smiles = None if smiles is None else np.array(smiles, object)
         return batch
 
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
@@ -477,18 +490,20 @@ def _parsed_piece(
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
+    read: list[str] = []
 
     def kept() -> Iterator[tuple[int, Any]]:
         for number, molecule in enumerate(map(_molecule, smiles), first):
             if not _has_atoms(molecule):
                 unreadable.append(number)
             else:
+                read.append(smiles[number - first])
                 yield number, molecule
 
     if skip_invalid:
-        return ParsedPiece(reader.batch(kept()), unreadable)
+        return ParsedPiece(reader.batch(kept(), read), unreadable)
     found = _readable(map(_molecule, smiles), smiles, first)
-    return ParsedPiece(reader.batch(enumerate(found, first)), [])
+    return ParsedPiece(reader.batch(enumerate(found, first), smiles), [])
 
 
 def _has_atoms(molecule: Any) -> bool:
