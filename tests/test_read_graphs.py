@@ -27,7 +27,7 @@ from retgk.io.molecules import LeftOutWarning
 from tests.errors import fails
 from tests.example_files import write_zip
 from tests.example_graphs import dense, dense_from_edges, node_link
-from tests.programs import invoke
+from tests.programs import invoke, printed
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, rng=0)
 
@@ -232,8 +232,7 @@ def written(folder, content, name="bad.edges"):
 def test_weights_there_and_back(tmp_path, weights, write):
     batch = graphs(weights)
     write(batch, tmp_path / "new")
-    options = {"weighted": weights is not None} if write is write_edge_list else {}
-    assert read_graphs(tmp_path / "new", **options).graphs == batch
+    assert read_graphs(tmp_path / "new").graphs == batch
 
 
 @settings(max_examples=40, deadline=None)
@@ -251,16 +250,16 @@ def test_lines_are_the_edges_of_from_edges(tmp_path_factory, edges, seed, blank)
     }
     numbered = [[names[a], names[b]] for a, b in edges]
     expected = dense_from_edges(len(names), numbered, weights, symmetrize=True)
-    np.testing.assert_allclose(dense(read_graphs(path, weighted=True).graphs), expected)
-    plain = dense_from_edges(len(names), numbered, symmetrize=True)
-    np.testing.assert_array_equal(dense(read_graphs(path).graphs), plain)
+    np.testing.assert_allclose(dense(read_graphs(path, symmetrize=True).graphs), expected)
+    plain = dense_from_edges(len(names), numbered, symmetrize=True) > 0
+    np.testing.assert_array_equal(dense(read_graphs(path, weight=None).graphs), plain)
 
 
 def test_files_of_others(tmp_path):
     plain = written(tmp_path, "\ufeff# a comment\nb,a\na, c\n", "names.edges")
     packed = tmp_path / "numbers.edges.gz"
     with gzip.open(packed, "wt") as stream:
-        stream.write("10 2 more\n2 1\n")
+        stream.write("10 2 {}\n2 1 {}\n")  # as networkx writes edges without data
     path = GraphBatch.from_edges([3], [[0, 1], [1, 2]], symmetrize=True)
     assert read_graphs(plain, delimiter=",").graphs == path  # b - a - c
     assert read_graphs(packed).graphs == path  # 1 - 2 - 10
@@ -270,9 +269,39 @@ def test_files_of_others(tmp_path):
 
 def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
     path = written(tmp_path, "1 2 0.5\n1 2 0.5\n2 1 0.25\n2 3 1\n3 2 4\n")
-    assert read_graphs(path, weighted=True).graphs == GraphBatch.from_edges(
-        3, [[0, 1], [1, 2]], [1.0, 4.0], symmetrize=True
+    fails(lambda: read_graphs(path), about=("bad.edges", "node 0", "weight 1", "weight 0.25"))
+    for choice, weights in ((True, [1.0, 4.0]), ("sum", [1.25, 5.0]), ("mean", [0.625, 2.5])):
+        assert read_graphs(path, symmetrize=choice).graphs == GraphBatch.from_edges(
+            3, [[0, 1], [1, 2]], weights, symmetrize=True
+        )
+    path = written(tmp_path, "1 2 0.5\n2 1 0.5\n2 3 4\n")  # in both directions, with one weight
+    assert read_graphs(path).graphs.weights.tolist() == [0.5, 0.5, 4, 4]
+
+
+def test_columns_of_edge_lists(tmp_path):
+    path = written(tmp_path, "0 1 0.9 a\n1 2 0.1 b\n2 0 0.5 a\n")
+    fails(lambda: read_graphs(path), about=("line 1", "4 columns", "weight=3", "--no-weights"))
+    found = read_graphs(path, weight=3, edge_label=4).graphs
+    assert found.weights[:2].tolist() == [0.9, 0.5]
+    assert found.edge_label_names == ("a", "b")
+    assert read_graphs(path, weight="3", edge_label=["4"]).graphs.edge_label_names == (
+        ("a",),
+        ("b",),
     )
+    with pytest.warns(InputWarning, match="edges have 'column 4', which is not used"):
+        assert read_graphs(path, weight=3).graphs.is_weighted
+    with pytest.warns(InputWarning, match="edges have 'column 3', which is not used"):
+        assert not read_graphs(path, edge_label=4).graphs.is_weighted
+    plain = read_graphs(path, weight=None).graphs
+    assert not plain.is_weighted
+    assert not plain.has_edge_labels
+    path.write_text("0 1 friend\n")
+    fails(lambda: read_graphs(path), about=("line 1", "'friend'", "edge_label=3"))
+    path.write_text("0 1 {'weight': 2}\n")
+    fails(lambda: read_graphs(path), about="write_weighted_edgelist")
+    path.write_text("0 1\n1 2 5\n")
+    fails(lambda: read_graphs(path), about=("line 2", "3 columns"))
+    assert "weighted" in printed("info", written(tmp_path, "0 1 0.9\n1 2 0.1\n", "w.edges"))
 
 
 @pytest.mark.parametrize(
@@ -284,13 +313,14 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
         ("1;2\n", {}, ("line 1", "delimiter=';'")),
         ("1,2\n1\n", {"delimiter": ","}, ("line 2", "'1'", "','")),
         ("1,,2\n", {"delimiter": ","}, ("line 1", "','")),
-        ("1 2 1\n1 2 x\n", {"weighted": True}, "line 2"),
-        ("1 2 1_0\n", {"weighted": True}, "line 1"),
-        ("1 2 nan\n", {"weighted": True}, "line 1"),
-        ("1 2 inf\n", {"weighted": True}, "line 1"),
-        ("1 2 1\n1 2 -1\n", {"weighted": True}, "line 2"),
-        ("0 1\n", {"weighted": True}, ("line 1", "2 columns")),
-        ("0 1 2 3\n", {"weighted": True}, ("line 1", "4 columns")),
+        ("1 2 1\n1 2 x\n", {}, ("line 2", "'x'")),
+        ("1 2 1\n1 2\n", {}, ("line 2", "column 3")),
+        ("1 2 1_0\n", {"weight": 3}, "line 1"),
+        ("1 2 nan\n", {"weight": 3}, "line 1"),
+        ("1 2 inf\n", {"weight": 3}, "line 1"),
+        ("1 2 1\n1 2 -1\n", {}, ("line 2", "negative='absolute'")),
+        ("0 1\n", {"weight": 3}, ("line 1", "column 3")),
+        ("0 1 2 3\n", {"weight": "w"}, ("the number of a column", "'w'")),
         ("", {}, "bad.edges"),
         ("# only\n\n", {}, "bad.edges"),
         (b"1 2\n\xff\xfe 1\n", {}, ("bad.edges", "line 2")),

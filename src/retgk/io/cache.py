@@ -16,7 +16,7 @@ from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk._runtime.files import file_digest
 from retgk.errors import InvalidInputError, warn_of
 from retgk.graphs.batch import FlatGraphs, GraphBatch, flat_arrays, trusted_batch, with_reading
-from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
+from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
 
@@ -28,6 +28,7 @@ class ReadOptions(NamedTuple):
 
     symmetrize: Symmetrize = False
     weight_column: int | None = None
+    negative: Negative = "error"
 
 
 def fingerprint(source: Path, options: ReadOptions) -> str:

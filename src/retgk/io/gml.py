@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from retgk._runtime.files import unpacked_bytes
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
@@ -47,12 +47,13 @@ def _read(
     weight: Any = "weight",
     edge_label: Any = None,
     target_column: str | None = None,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphDataset:
     columns = NodeColumns.of(label, attributes, categorical, missing)
     names = EdgeNames.of(edge_label, missing)
-    reader = NodeLinks(columns, names, weight, target_column, symmetrize)
+    reader = NodeLinks(columns, names, weight, target_column, negative, symmetrize)
     for path in files:
         graphs = _parsed(path).get("graph", [])
         if not graphs:

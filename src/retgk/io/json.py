@@ -31,7 +31,7 @@ from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, checked_edges, with_reading
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import EITHER, Negative, Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
@@ -64,13 +64,14 @@ def _read(
     weight: Any = "weight",
     edge_label: Any = None,
     target_column: str | None = None,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphDataset:
     columns = NodeColumns.of(label, attributes, categorical, missing)
     names = EdgeNames.of(edge_label, missing)
     try:
-        reader = _gathered(files, (columns, names, weight, target_column, symmetrize))
+        reader = _gathered(files, (columns, names, weight, target_column, negative, symmetrize))
         graphs = reader.batch(attributes)
     except RecursionError as error:
         where = files[0] if len(files) == 1 else files[0].parent
@@ -222,12 +223,14 @@ class GraphReader(ABC):
         edge_names: EdgeNames,
         weight: Hashable | None,
         target: str | None,
+        negative: Negative,
         symmetrize: Symmetrize,
     ) -> None:
         self.columns = columns
         self.edge_names = edge_names
         self.weight = weight
         self.target = target
+        self.negative: Negative = negative
         self.symmetrize = symmetrize
         self.missing = columns.missing
         self.places: list[str] = []
@@ -257,16 +260,17 @@ class GraphReader(ABC):
         """Take nodes and edges, and what is known of them."""
 
     def batch(self, attributes: Any) -> GraphBatch:
-        self.columns.warn_if_unused(self._known, attributes)
-        self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
         try:
-            return self._joined()
+            batch = self._joined()
         except InvalidInputError as error:
             numbered = re.match(r"graph (\d+)", str(error))
             if numbered is None:
                 raise
             place = self.places[int(numbered[1])]
             raise InvalidInputError(place + str(error)[numbered.end() :]) from error
+        self.columns.warn_if_unused(self._known, attributes)
+        self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
+        return batch
 
     @abstractmethod
     def _joined(self) -> GraphBatch:
@@ -322,6 +326,7 @@ class PlainGraphs(GraphReader):
                 raise InvalidInputError(f"{place}: {key!r} is not read; did you mean {near[0]!r}?")
         try:
             edges, size = self._plain_edges(value)
+            self._find_unused(value, size)
             labels = _list_or_none(value, "labels")
             attributes = _list_or_none(value, "attributes")
         except InvalidInputError as error:
@@ -331,6 +336,13 @@ class PlainGraphs(GraphReader):
         self.edges.append(edges)
         self._labels.append(None if labels is None else [tuples_of_lists(name) for name in labels])
         self._attributes.append(attributes)
+
+    def _find_unused(self, value: dict[str, Any], size: int) -> None:
+        """Remember lists that have one value for each node, or for each edge."""
+        for key in value.keys() - {*_PLAIN_KEYS, self.target}:
+            if isinstance(value[key], list) and len(value[key]) in (size, len(value["edges"])):
+                is_of_nodes = len(value[key]) == size
+                (self._known if is_of_nodes else self._known_of_edges)[key] = None
 
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
@@ -371,11 +383,13 @@ class PlainGraphs(GraphReader):
             attributes=stack_attributes(self._attributes, self.sizes, self.missing)
             if has_attributes
             else None,
-            symmetrize=True,
+            negative=self.negative,
+            symmetrize=self.symmetrize or EITHER,
             missing=self.missing,
         )
-        how = {"weighted": self.weight is not None, "missing": self.missing}
-        return with_reading(batch, reading_of("json", how))
+        how = {"weighted": self.weight is not None, "negative": self.negative}
+        form = {"symmetrize": self.symmetrize, "missing": self.missing}
+        return with_reading(batch, reading_of("json", how | form))
 
 
 class NodeLinks(GraphReader):
@@ -407,8 +421,7 @@ class NodeLinks(GraphReader):
         self.edges.append(edges)
 
     def _add_node_values(self, place: str, nodes: Sequence[Any], ids: list[Any]) -> None:
-        if not self.sizes:
-            self._known = dict.fromkeys(key for node in nodes for key in node if key != "id")
+        self._known.update(dict.fromkeys(key for node in nodes for key in node if key != "id"))
         for name, column in zip(self.columns.names, self._values, strict=True):
             for node, node_id in zip(nodes, ids, strict=True):
                 if name not in node and self.missing == "error":
@@ -421,8 +434,7 @@ class NodeLinks(GraphReader):
 
     def _linked(self, place: str, links: Sequence[Any], position: dict[Any, int]) -> LocalEdges:
         pairs, weights = [], []
-        if not self.sizes:
-            self._known_of_edges = dict.fromkeys(key for link in links for key in link)
+        self._known_of_edges.update(dict.fromkeys(key for link in links for key in link))
         columns = [
             [tuples_of_lists(link.get(part)) for link in links] for part in self.edge_names.parts
         ]
@@ -462,6 +474,7 @@ class NodeLinks(GraphReader):
             self.edges,
             labels=found.labels,
             attributes=found.attributes,
+            negative=self.negative,
             symmetrize=self.symmetrize,
             missing=self.missing,
         )
@@ -471,6 +484,7 @@ class NodeLinks(GraphReader):
             "categorical": found.categorical,
             "weight": self.weight,
             "edge_label": self.edge_names.name,
+            "negative": self.negative,
             "symmetrize": self.symmetrize,
             "missing": self.missing,
         }

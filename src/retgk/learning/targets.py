@@ -12,14 +12,19 @@ from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
-from retgk.io.dataset import GraphDataset, missing_targets, target_array
+from retgk.io.dataset import missing_targets, target_array
 from retgk.learning.folds import Grouping
 
 # Graphs with their targets, checked before any work is done.
 
 
 def targets_of(X: Any, y: Any) -> Any:
-    return X.targets if y is None and isinstance(X, GraphDataset) else y
+    """Targets as given, else those that come with the graphs."""
+    if y is not None:
+        return y
+    from retgk.io.convert import known_targets  # the help of commands does without it
+
+    return known_targets(X)
 
 
 def graphs_and_targets(
