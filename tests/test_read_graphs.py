@@ -16,18 +16,17 @@ from hypothesis import strategies as st
 from retgk import GraphBatch, GraphDataset, InvalidInputError, read_graphs
 from retgk.cli.options import source_names
 from retgk.datasets import make_graph_classification, save_tudataset
-from retgk.errors import InputWarning
+from retgk.errors import InputWarning, LeftOutWarning
 from retgk.io import from_networkx, from_smiles, graphml, write_parquet
 from retgk.io.edges import write_edge_list
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
 from retgk.io.gml import write_gml
 from retgk.io.graphml import write_graphml
 from retgk.io.json import write_json
-from retgk.io.molecules import LeftOutWarning
 from tests.errors import fails
 from tests.example_files import write_zip
 from tests.example_graphs import dense, dense_from_edges, node_link
-from tests.programs import invoke, printed
+from tests.programs import assert_fails, invoke, printed
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, rng=0)
 
@@ -155,6 +154,65 @@ def test_what_ends_the_process_is_an_error(tmp_path, monkeypatch):
         (tmp_path / f"x.{name}").touch()
         with pytest.raises(InvalidInputError, match=rf"x.{name}: .*({message})"):
             read_graphs(tmp_path / f"x.{name}", isolated=True)
+
+
+def _graphs_with_gaps(form, folder):
+    """Files of five graphs with targets 0 to 4, of which the second and the last have no nodes."""
+    graphs = [nx.path_graph(n) for n in (2, 0, 3, 4, 0)]
+    path = folder / "all"
+    if form in ("plain", "node-link"):
+        records = [
+            {"n_nodes": len(g), "edges": [list(edge) for edge in g.edges]}
+            if form == "plain"
+            else node_link(g)
+            for g in graphs
+        ]
+        path = folder / "all.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    elif form == "tu":
+        plain = [g for g in graphs if len(g)]
+        data = GraphDataset(from_networkx(plain), np.array([0, 2, 3]), "all")
+        path = save_tudataset(data, folder)
+        with zipfile.ZipFile(path) as packed:
+            files = {name: packed.read(name).decode() for name in packed.namelist()}
+        names = {"1": "1", "2": "3", "3": "4"}
+        with zipfile.ZipFile(path, "w") as packed:
+            for name, text in files.items():
+                lines = [names[line] for line in text.split()] if "indicator" in name else []
+                lines = list("01234") if name.endswith("graph_labels.txt") else lines
+                packed.writestr(name, "".join(f"{line}\n" for line in lines) or text)
+    else:
+        path.mkdir()
+        for number, graph in enumerate(graphs):
+            own = path / f"{number}.{form}"
+            if form == "graphml":
+                nx.write_graphml(graph, own)
+            elif form == "gml":
+                nodes = "".join(f"node [ id {n} ] " for n in graph)
+                edges = "".join(f"edge [ source {u} target {v} ] " for u, v in graph.edges)
+                own.write_text(f"graph [ {nodes}{edges}]")
+            else:
+                own.write_text("".join(f"{u} {v}\n" for u, v in graph.edges))
+    return path
+
+
+@pytest.mark.parametrize("form", ["plain", "node-link", "tu", "graphml", "gml", "edges"])
+def test_graphs_without_nodes_are_left_out_with_their_targets(form, tmp_path):
+    path = _graphs_with_gaps(form, tmp_path)
+    fails(lambda: read_graphs(path), about="skip_invalid=True")
+    options = {}
+    if form != "tu":
+        options["targets"] = tmp_path / "y.txt"
+        (tmp_path / "y.txt").write_text("0\n1\n2\n3\n4\n")
+    with pytest.warns(LeftOutWarning, match="left out 2 graphs without nodes.*: graphs 1, 4"):
+        data = read_graphs(path, skip_invalid=True, **options)
+    assert data.graphs == from_networkx([nx.path_graph(n) for n in (2, 3, 4)])
+    assert (data.targets.tolist(), data.rows.tolist()) == ([0, 2, 3], [0, 2, 3])
+    given = [word for name, value in options.items() for word in (f"--{name}", value)]
+    result = invoke("info", path, "--skip-invalid", *given)
+    assert "left out 2 graphs without nodes" in result.stderr
+    assert "3 classes" in result.stdout
+    assert_fails(invoke("info", path, *given), "--skip-invalid")
 
 
 def test_what_is_not_there_and_unknown_formats(tmp_path):
@@ -482,8 +540,8 @@ def test_networkx_reads_written_gml(tmp_path):
     ("content", "message"),
     [
         ("", "no graphs"),
-        ("graph [ ]", "without nodes"),
-        ("graph 1", "without nodes"),
+        ("graph [ ]", "has no nodes"),
+        ("graph 1", "not a list in square"),
         ("graph [ node [ id 0 ]", ("line 1", "left open")),
         ("graph [\nnode [ id 0 ] ] ]", ("line 2", "]")),
         ("graph [\n\nnode [ id label 0 ] ]", ("line 3", "label")),
@@ -633,7 +691,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
         ({"edges": [["a", "b"]]}, ("edge 0", "'a'", "'b'")),
         ({"edges": [[0, -1]]}, ("x.json", "edge 0", "-1")),
         ({"edges": [[0, 5]], "n_nodes": 3}, ("edge 0", "5", "3 nodes")),
-        ({"edges": []}, "n_nodes must be a"),
+        ({"edges": []}, "has no nodes"),
         ({"edges": [[0, 1]], "n_nodes": True}, "n_nodes must be a"),
         ({"edges": [[0, 1]], "labels": [1]}, ("x.json", "1 labels", "2 nodes")),
         ({"edges": [[0, 1]], "weights": [1, 2]}, "(1,)"),
@@ -644,7 +702,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
         ({"edges": [[0, 1]], "attributes": [[1], ["a"]]}, "attributes must be"),
         ({"edges": [[0, 1]], "directed": True}, ("x.json", "symmetrize=True")),
         ({"nodes": 3, "links": []}, "nodes must be a"),
-        ({"nodes": []}, "links must be a"),
+        ({"nodes": [{}]}, "links must be a"),
         ({"nodes": [{"id": 1}, {"id": 1}], "links": []}, "two nodes have the"),
         ({"nodes": [{"id": 1}], "links": [{"source": 1}]}, "link 0"),
         ({"nodes": [{"id": 1}], "links": [{"source": {}, "target": 1}]}, "link 0"),

@@ -94,6 +94,7 @@ def load_tudataset(
     symmetrize: Symmetrize = False,
     weight_column: int | None = None,
     negative: Negative = "error",
+    skip_invalid: bool = False,
     max_bytes: int | None = None,
     cache: bool | str | os.PathLike[str] = True,
 ) -> GraphDataset:
@@ -123,6 +124,9 @@ def load_tudataset(
         more than once then add up. By default edges have no weights.
     negative : {"error", "absolute", "positive", "split"}, default="error"
         What becomes of negative weights, as in `from_scipy`.
+    skip_invalid : bool, default=False
+        Whether to leave out graphs without nodes, with their targets and a warning that names
+        them; `rows` has the numbers of the others. Otherwise they are an error.
     max_bytes : int, optional
         Limit on the unpacked size, and on the memory that reading takes: archives may come from
         strangers. By default 4 GiB of text, and as much memory as honest archives of that size
@@ -153,7 +157,7 @@ def load_tudataset(
     check_name(name)
     home = data_home_folder(data_home)
     source = _source(name, home, download)
-    options = ReadOptions(symmetrize, weight_column, negative)
+    options = ReadOptions(symmetrize, weight_column, negative, skip_invalid)
     if not cache:
         return with_options(_read(source, name, options, max_bytes)[0], options)
     folder = Path(cache) if isinstance(cache, str | os.PathLike) else cache_folder()

@@ -245,6 +245,7 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
             symmetrize=reading.directions,
             weight_column=reading.weight_column,
             negative=reading.negative or "error",
+            skip_invalid=reading.skip_invalid,
             max_bytes=reading.max_bytes,
         )
     )
@@ -279,8 +280,8 @@ def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
 
 @contextmanager
 def left_out_as_note(common: Common) -> Iterator[None]:
-    """Show the warning about molecules that were left out, as asked, as a note."""
-    from retgk.io.molecules import LeftOutWarning
+    """Show the warning about graphs that were left out, as asked, as a note."""
+    from retgk.errors import LeftOutWarning
 
     with warnings.catch_warnings():
         show_other = warnings.showwarning

@@ -273,7 +273,8 @@ class Reading:
         bool,
         _reading(
             "--skip-invalid",
-            help="Leave out SMILES that RDKit cannot read, and say so; others keep their numbers.",
+            help="Leave out SMILES that RDKit cannot read and graphs without nodes, with their "
+            "targets, and say so; others keep their numbers.",
         ),
     ] = False
     targets: Annotated[

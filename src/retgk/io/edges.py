@@ -27,7 +27,7 @@ from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import TABLES, Format, PathLike, Sample, bare_name, ending_of, write_series
 from retgk.io.objects import (
     EdgeNames,
@@ -194,6 +194,7 @@ def _read(
     files: list[Path],
     *,
     delimiter: str | None = None,
+    skip_invalid: bool = False,
     weight: Any = "weight",
     edge_label: Any = None,
     negative: Negative = "error",
@@ -206,15 +207,21 @@ def _read(
     columns = _Columns.of(weight, edge_label, "error")
     options = _Options(delimiter, columns, weight is None, negative, symmetrize)
     unused: dict[str, None] = {}
-    graphs = GraphBatch.concatenate([_read_one(path, options, unused) for path in files])
+    read = [_read_one(path, options, unused) for path in files]
+    empty = [number for number, graph in enumerate(read) if graph is None]
+    if empty and not skip_invalid:
+        raise InvalidInputError(f"{files[empty[0]]} holds a graph without nodes; {LEAVE_OUT}")
+    rows = rows_without(empty, len(files), files[0].parent)
+    graphs = GraphBatch.concatenate([graph for graph in read if graph is not None])
     columns.names.warn_if_unused(unused, weight)
-    read = {"weight": weight, "edge_label": edge_label, "negative": negative}
+    given = {"weight": weight, "edge_label": edge_label, "negative": negative}
     form = {"delimiter": delimiter, "symmetrize": symmetrize}
-    graphs = with_reading(graphs, reading_of("edges", read | form))
-    return GraphDataset(graphs, None, "", graph_names=list(map(bare_name, files)))
+    graphs = with_reading(graphs, reading_of("edges", given | form))
+    names = [bare_name(path) for path, graph in zip(files, read, strict=True) if graph is not None]
+    return GraphDataset(graphs, None, "", "", names, rows)
 
 
-def _read_one(path: Path, options: _Options, unused: dict[str, None]) -> GraphBatch:
+def _read_one(path: Path, options: _Options, unused: dict[str, None]) -> GraphBatch | None:
     if options.are_usual and ending_of(path) != ".csv":
         numbered = numbered_graph(path)
         if numbered is not None:
@@ -232,7 +239,7 @@ def _read_one(path: Path, options: _Options, unused: dict[str, None]) -> GraphBa
             except InvalidInputError as error:
                 raise InvalidInputError(f"{path}, line {number}, {_quote(line)}: {error}") from None
     if not edges.ends:
-        raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
+        return None
     if edges.starts_with_header():
         source, target, *_ = edges.numbers
         raise InvalidInputError(
@@ -364,7 +371,7 @@ EDGES = Format(
     name="edges",
     endings=(".edges", ".edgelist", ".el", *TABLES),
     read=_read,
-    options=("delimiter", "weight", "edge_label", "negative", "symmetrize"),
+    options=("delimiter", "skip_invalid", "weight", "edge_label", "negative", "symmetrize"),
     sniff=_sniff,
     write=lambda dataset, folder: write_edge_list(dataset.graphs, folder),
     writes_folder=True,

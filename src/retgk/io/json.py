@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 
 from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, checked_edges, with_reading
 from retgk.graphs.edges import EITHER, Negative, Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
 from retgk.graphs.reading import reading_of
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, PathLike, label_remedy
 from retgk.io.objects import (
     NAMED_VALUES,
@@ -64,22 +65,25 @@ def _read(
     weight: Any = "weight",
     edge_label: Any = None,
     target_column: str | None = None,
+    skip_invalid: bool = False,
     negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphDataset:
     columns = NodeColumns.of(label, attributes, categorical, missing)
     names = EdgeNames.of(edge_label, missing)
+    where = files[0] if len(files) == 1 else files[0].parent
     try:
-        reader = _gathered(files, (columns, names, weight, target_column, negative, symmetrize))
+        options = (columns, names, weight, target_column, negative, symmetrize)
+        reader = _gathered(files, options, skip_invalid)
+        rows = reader.rows(where)
         graphs = reader.batch(attributes)
     except RecursionError as error:
-        where = files[0] if len(files) == 1 else files[0].parent
         raise InvalidInputError(f"{where} holds values nested too deeply") from error
-    return GraphDataset(graphs, reader.targets(), "", graph_names=reader.graph_names())
+    return GraphDataset(graphs, reader.targets(), "", "", reader.graph_names(), rows)
 
 
-def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
+def _gathered(files: list[Path], options: tuple[Any, ...], skip_invalid: bool) -> "GraphReader":
     reader: GraphReader | None = None
     for place, value in chain.from_iterable(map(_values, files)):
         if not isinstance(value, dict):
@@ -93,7 +97,8 @@ def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
                 f"{place} is in another form than the graphs before it; give all as node-link "
                 "data or all as plain edges"
             )
-        reader.add(place, value)
+        if not reader.leaves_out(place, value, skip_invalid):
+            reader.add(place, value)
     if reader is None:
         raise InvalidInputError(f"{files[0]} holds no graphs")
     return reader
@@ -240,6 +245,23 @@ class GraphReader(ABC):
         self._known_of_edges: dict[str, None] = {}
         self._targets: list[Any] = []
         self._names: list[Any] = []
+        self._left_out: list[int] = []
+
+    def leaves_out(self, place: str, value: dict[str, Any], skip_invalid: bool) -> bool:
+        """Whether a graph has no nodes; then it counts as left out, or is an error."""
+        is_empty = value.get("nodes") == []
+        if is_plain(value):
+            is_empty = value.get("edges") == [] and value.get("n_nodes", 0) == 0
+        if is_empty and not skip_invalid:
+            raise InvalidInputError(f"{place} has no nodes; {LEAVE_OUT}")
+        if is_empty:
+            self._left_out.append(len(self.places) + len(self._left_out))
+        return is_empty
+
+    def rows(self, place: Any) -> Ints | None:
+        """Numbers of the graphs, if some were left out."""
+        n_graphs = len(self.places) + len(self._left_out)
+        return rows_without(self._left_out, n_graphs, place)
 
     def add(self, place: str, value: dict[str, Any]) -> None:
         known = value.get("graph")
@@ -538,7 +560,7 @@ JSON = Format(
     name="json",
     endings=(".json", ".jsonl"),
     read=_read,
-    options=(*NAMED_VALUES, "target_column"),
+    options=(*NAMED_VALUES, "target_column", "skip_invalid"),
     sniff=lambda sample: _START.match(sample.text) is not None,
     write=write_json,
     memory_factor=48,

@@ -20,6 +20,7 @@ from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import (
+    FILL_IN,
     KEPT_LABELS,
     KEPT_NUMBERS,
     Missing,
@@ -36,9 +37,6 @@ from retgk.graphs.reading import reading_of
 
 NodeName = Callable[[int], str]
 
-KEEP_AS_NAN = (
-    'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"'
-)
 _CHUNK = 1024
 _MOST_SHOWN = 80
 _MOST_NAMES = 5
@@ -164,7 +162,7 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
 def _remedy(value: Any, name: Any) -> str:
     """What helps where a value is no number: text is a label or a category, others are missing."""
     if is_missing(value):
-        return f"; {KEEP_AS_NAN}"
+        return f"; {FILL_IN}"
     if not isinstance(value, str):
         return ""
     return (
@@ -237,7 +235,7 @@ def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
     for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
         if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
             raise InvalidInputError(
-                f"graph {graph}: an attribute of node {node} is missing; {KEEP_AS_NAN}"
+                f"graph {graph}: an attribute of node {node} is missing; {FILL_IN}"
             )
 
 
@@ -369,7 +367,7 @@ class NodeColumns:
         if _ABSENT in codes and self.missing not in KEPT_NUMBERS:
             node = codes.index(_ABSENT)
             raise InvalidInputError(
-                f"{node_name(node)}: the attribute {name!r} is missing; {KEEP_AS_NAN}"
+                f"{node_name(node)}: the attribute {name!r} is missing; {FILL_IN}"
             )
         if -1 in codes:
             node = codes.index(-1)

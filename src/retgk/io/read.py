@@ -80,6 +80,8 @@ def read_graphs(
         - Edge lists: ``delimiter``, what stands between the columns, a comma in ``.csv`` files and
           white space in others by default; ``weight`` and ``edge_label``, numbers of columns, 3
           or more. A third column of numbers is the weight by default; None reads none.
+        - JSON, GraphML, GML, edge lists and TUDataset text: ``skip_invalid``, whether to leave out
+          graphs without nodes, with their targets and a warning that lists them.
         - TUDataset text: ``weight_column``, as in `load_tudataset`.
         - Matrices: ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz`` file, of
           which all variables are graphs by default.
@@ -94,7 +96,7 @@ def read_graphs(
     -------
     GraphDataset
         The graphs with what the files tell of them; targets are None where there are none. Where
-        molecules were left out, `rows` has the numbers of the others.
+        graphs were left out, `rows` has the numbers of the others.
 
     Raises
     ------

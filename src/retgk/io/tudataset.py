@@ -35,7 +35,7 @@ from retgk.graphs.batch import (
 from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
 from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
 from retgk.io.cache import ReadOptions, with_options
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, label_remedy
 from retgk.io.tables import Member, integer_blocks, read_floats, read_integers
 
@@ -79,15 +79,19 @@ def read_tudataset(
     """Read a zip archive or folder, and give the warnings about files that were not read."""
     with open_members(source) as members:
         files = _Files(name or _only_name(members, source), source, members)
-        node_ptr = _node_ptr(files.require("graph_indicator"))
-        targets = _targets(files, len(node_ptr) - 1)
+        node_ptr, present = _node_ptr(files.require("graph_indicator"), options.skip_invalid)
+        targets = _targets(files, len(node_ptr) - 1, present)
         labels = _node_labels(files, node_ptr)
         attributes = _node_attributes(files, node_ptr)
         graphs = _graphs(files, (node_ptr, labels, attributes), options)
     notes = _notes_of_unread(files, options)
     warn_of(notes)
     description = _description(files)
-    return GraphDataset(graphs, targets, files.name, description), notes
+    rows = None
+    if present is not None:
+        empty = np.delete(np.arange(len(targets)), present).tolist()
+        rows, targets = rows_without(empty, len(targets), files.source), targets[present]
+    return GraphDataset(graphs, targets, files.name, description, rows=rows), notes
 
 
 def _notes_of_unread(files: _Files, options: ReadOptions) -> list[str]:
@@ -119,10 +123,11 @@ def _only_name(members: dict[str, Member], source: Path) -> str:
     return names[0]
 
 
-def _node_ptr(member: Member) -> Ints:
+def _node_ptr(member: Member, skip_invalid: bool) -> tuple[Ints, Ints | None]:
+    """First node of every graph; numbers of those that have some, where others may be skipped."""
     graph_of_node = _one_column(read_integers(member), member)
     steps = np.diff(graph_of_node, prepend=0)
-    if len(steps) == 0 or steps[0] < 1:
+    if len(steps) == 0 or (graph_of_node[0] < 1):
         found = "nothing" if len(steps) == 0 else f"graph {graph_of_node[0]}"
         raise InvalidInputError(f"{member.name} starts with {found}; graphs count from 1")
     if (steps < 0).any():
@@ -131,13 +136,14 @@ def _node_ptr(member: Member) -> Ints:
             f"{member.name}, line {line + 1}: graph {graph_of_node[line]} comes after graph "
             f"{graph_of_node[line - 1]}; graphs count from 1 and their nodes are listed in order"
         )
-    if (steps > 1).any():
+    if (steps > 1).any() and not skip_invalid:
         line = int(np.flatnonzero(steps > 1)[0])
         raise InvalidInputError(
             f"{member.name}, line {line + 1}: graph {graph_of_node[line] - 1} has no nodes; drop "
-            "it together with its target"
+            f"it together with its target; {LEAVE_OUT}"
         )
-    return np.append(np.flatnonzero(steps), len(steps))
+    starts = np.flatnonzero(steps)
+    return np.append(starts, len(steps)), graph_of_node[starts] - 1 if skip_invalid else None
 
 
 def _one_column(columns: Ints, member: Member) -> Ints:
@@ -156,7 +162,7 @@ def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where
         )
 
 
-def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
+def _targets(files: _Files, n_graphs: int, present: Ints | None) -> NDArray[Any]:
     values: NDArray[Any]
     member = files.get("graph_attributes")
     if member is None or files.get("graph_labels") is not None:
@@ -165,7 +171,8 @@ def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
     else:
         values = read_floats(member)
         values = values[:, 0] if values.shape[1] == 1 else values
-    _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
+    if present is None or len(values) <= present[-1]:
+        _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
     return np.ascontiguousarray(values)
 
 
@@ -624,9 +631,10 @@ def _read_files(
     symmetrize: Symmetrize = False,
     weight_column: int | None = None,
     negative: Negative = "error",
+    skip_invalid: bool = False,
 ) -> GraphDataset:
     source = files[0].parent if files[0].name.endswith(_EDGE_FILE) else files[0]
-    options = ReadOptions(symmetrize, weight_column, negative)
+    options = ReadOptions(symmetrize, weight_column, negative, skip_invalid)
     return with_options(read_tudataset(source, None, options)[0], options)
 
 
@@ -642,7 +650,7 @@ TU = Format(
     name="tu",
     endings=(".zip",),
     read=_read_files,
-    options=("symmetrize", "weight_column", "negative"),
+    options=("symmetrize", "weight_column", "negative", "skip_invalid"),
     sniff=lambda sample: (
         sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
     ),
