@@ -19,7 +19,7 @@ from retgk._runtime.names import name_advice, optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
 from retgk.array_types import Ints
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.flat import is_missing, offsets
 from retgk.graphs.reading import Reading, reading_of
@@ -593,10 +593,6 @@ _MOST_LETTERS = 25_000  # RDKit takes some ten kilobytes for each at once
 _STREAM_FACTOR = 1
 _ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
 _SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
-
-
-class LeftOutWarning(InputWarning):
-    """Molecules that RDKit cannot read were left out, as the caller asked."""
 
 
 class _Molecule(NamedTuple):

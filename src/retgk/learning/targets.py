@@ -19,7 +19,12 @@ from retgk.learning.folds import Grouping
 
 
 def targets_of(X: Any, y: Any) -> Any:
-    return X.targets if y is None and isinstance(X, GraphDataset) else y
+    """Targets as given, else those that come with the graphs."""
+    if y is not None:
+        return y
+    from retgk.io.convert import known_targets  # the help of commands does without it
+
+    return known_targets(X)
 
 
 def graphs_and_targets(
