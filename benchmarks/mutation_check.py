@@ -1,15 +1,16 @@
 """
 Do the tests notice a broken line? One line is broken in each of some functions of the package.
 
-    python -m benchmarks.mutation_check choose        # writes the list (once: it is committed)
+    python -m benchmarks.mutation_check choose --old TREE  # writes the list (once: it is committed)
     python -m benchmarks.mutation_check run [--limit N]
 
 ``choose`` draws the functions by SEED, as evenly over packages as it can, and breaks one expression
 of each: a comparison turns round, + becomes -, `and` becomes `or`, a number grows by one; where
 there is none of these, the result is None. The list holds the function's name and its line before
-and after, no path, so that the same list runs on a tree whose files have moved. ``run`` copies the
-tree, notes which tests enter each function, and then runs these tests on every mutant. A mutant
-that no test notices has survived.
+and after, no path, and only what stands in both trees: the same list runs on a tree whose files
+have moved, with a copy of this file and of the list. ``run`` copies the tree, notes which tests
+enter each function, and then runs these tests on every mutant. A mutant that no test notices has
+survived.
 """
 
 import argparse
@@ -83,8 +84,8 @@ def broken(node: ast.AST, part: str) -> str | None:
     return None
 
 
-def choose() -> list[Mutation]:
-    """Functions by seed, the same number from every package as far as it goes."""
+def choose(old: Path) -> list[Mutation]:
+    """Functions of both trees by seed, the same number from every package as far as it goes."""
     source, of_package = ROOT / "src" / "retgk", defaultdict(list)
     for path in sorted(source.rglob("*.py")):
         package = path.relative_to(source).parts[0]
@@ -99,10 +100,13 @@ def choose() -> list[Mutation]:
     chosen: list[Mutation] = []
     while len(chosen) < N_FUNCTIONS:
         for package in sorted(of_package):
+            if not of_package[package]:
+                continue
             name, ways = of_package[package].pop()
             before, after = rng.choice(ways)
             mutation = {"function": name, "before": before, "after": after}
-            if len(chosen) < N_FUNCTIONS and len(places_of(mutation, ROOT)) == 1:
+            is_in_both = all(len(places_of(mutation, tree)) == 1 for tree in (ROOT, old))
+            if len(chosen) < N_FUNCTIONS and is_in_both:
                 chosen.append(mutation)
     return chosen
 
@@ -199,10 +203,11 @@ def verdict_on(mutation: Mutation, tests: list[str], tree: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["choose", "run"])
+    parser.add_argument("--old", type=Path, help="the tree before a restructuring, for choose")
     parser.add_argument("--limit", type=int, default=N_FUNCTIONS, help="only the first so many")
     options = parser.parse_args()
     if options.what == "choose":
-        LIST.write_text(json.dumps(choose(), indent=1) + "\n", "utf-8")
+        LIST.write_text(json.dumps(choose(options.old), indent=1) + "\n", "utf-8")
     else:
         run(options.limit)
 
