@@ -429,7 +429,7 @@ _OPTIONS = {
     "molecules": ("attributes", "add_hydrogens", "bond_orders", "bond_types"),
     "networkx": ("label", "attributes", "categorical", "weight", "edge_label"),
     "edges": ("weighted",),
-    "arrays": ("negative",),
+    "arrays": ("negative", "fisher_z", "threshold", "density"),
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 

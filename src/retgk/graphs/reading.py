@@ -31,7 +31,7 @@ _KINDS = {
     "grakel": _Kind("GraKeL graphs", ("as_attributes",)),
     "arrays": _Kind(
         "adjacency matrices or arrays of edges",
-        ("negative",),
+        ("negative", "fisher_z", "threshold", "density"),
         ("symmetrize", "missing", "variable"),
     ),
     "json": _Kind("graphs of JSON files", ("weighted",), ("missing",)),
@@ -39,7 +39,7 @@ _KINDS = {
     "tu": _Kind("graphs of a TU data set", ("weight_column",), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
+_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "fisher_z", "weighted")
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
 
 

@@ -79,7 +79,8 @@ def read_graphs(
           `from_networkx`. Otherwise they are an error.
         - Edge lists: ``delimiter``, what stands between the columns, a comma in ``.csv`` files and
           white space in others by default; ``weighted``, whether the third column holds weights.
-        - Matrices: ``negative``, what becomes of negative weights, as in `from_numpy`;
+        - Matrices: ``negative``, what becomes of negative weights, and ``fisher_z``, ``threshold``
+          and ``density`` for correlations, as in `from_numpy`;
           ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz`` file, of which
           all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter

@@ -20,7 +20,7 @@ from retgk.graphs.batch import GraphBatch
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import ALIKE
-from retgk.kernels.node import Delta, Laplacian, NodeKernel
+from retgk.kernels.node import Delta, Gaussian, Laplacian, NodeKernel
 from retgk.stats.statistics import (
     _TIE,
     QuadraticForm,
@@ -80,6 +80,10 @@ class EdgeWeights:
         values = np.zeros((len(batch), len(pairs)))
         values[graph, edge.reshape(-1)] = weights
         return cls(np.column_stack([pairs // n_nodes, pairs % n_nodes]), values, n_nodes)
+
+    def of_node(self, node: int) -> Floats:
+        """Weights of the edges of one node."""
+        return self.values[:, (self.ends == node).any(axis=1)]
 
     def kernels(self, bandwidths: tuple[float, ...]) -> Iterator[Floats]:
         """Gaussian kernels of matrices; bandwidths are in median distances of them."""
@@ -318,7 +322,7 @@ class EdgeScan:
 
 
 # -------------------------------------------------------------------------------------------------
-# Nodes: what a node is in every graph, by its return probabilities, label and attributes.
+# Nodes: what a node is in every graph, by its edges, return probabilities, label and attributes.
 # -------------------------------------------------------------------------------------------------
 
 _NODE_BYTES = 1 << 28  # of kernel matrices of nodes that are in memory at a time
@@ -369,10 +373,10 @@ class NodeKernels:
 
     features: NodeFeatures
     engine: ExactEngine
+    weights: EdgeWeights
 
     def __len__(self) -> int:
-        batch = self.features.batch
-        return int(batch.node_counts[0]) // n_parts(batch)
+        return self.weights.n_nodes
 
     @cached_property
     def _attributes(self) -> list[tuple[Floats, NodeKernel]]:
@@ -385,6 +389,9 @@ class NodeKernels:
         parts = [rows + part * len(self) for part in range(n_parts(batch))]
         points = np.hstack([self.features.probabilities[part] for part in parts])
         kernel = Laplacian("median").fitted(points, each, seed)(points, points)
+        if (edges := self.weights.of_node(node)).size:
+            kernel += Gaussian("median").fitted(edges, each, seed)(edges, edges)
+            kernel /= 2
         if batch.has_labels:
             kernel *= Delta()(batch.labels[rows], batch.labels[rows])
         for block, own in self._attributes:

@@ -455,8 +455,9 @@ def kernel_matrices(
     features = replace(features, walks=replace(features.walks, copies_share=False))
     median = Laplacian(1.0 / _median(features.probabilities))
     if family.nodes_correspond:
-        kernels = NodeKernels(features, family.node_engine(median, n_jobs, seed))
-        return _corresponding_matrices(batch, kernels, family), features, median
+        engine = family.node_engine(median, n_jobs, seed)
+        kernels = NodeKernels(features, engine, EdgeWeights.of(batch))
+        return _corresponding_matrices(kernels, family), features, median
     found = []
     with progress_bar("kernels", family.n_kernels) as advance:
         for width in family.bandwidths:
@@ -469,13 +470,11 @@ def kernel_matrices(
     return found, features, median
 
 
-def _corresponding_matrices(
-    batch: GraphBatch, kernels: NodeKernels, family: KernelFamily
-) -> list[GraphKernelMatrix]:
+def _corresponding_matrices(kernels: NodeKernels, family: KernelFamily) -> list[GraphKernelMatrix]:
     """Gaussian kernels of matrices, and the mean kernel of nodes that correspond."""
     found = []
     if "graphs" in family.compared:
-        made = EdgeWeights.of(batch).kernels(family.bandwidths)
+        made = kernels.weights.kernels(family.bandwidths)
         for width, values in zip(family.bandwidths, made, strict=True):
             name = f"Gaussian kernel of matrices, bandwidth {width:g}"
             found.append(GraphKernelMatrix(values, "graphs", width, 0, name))

@@ -149,7 +149,7 @@ class Work:
         scan = EdgeScan(of_units, labels, self.relabellings, settings.subnetwork_p)
         largest, edges, subnetworks = scan.results(groups, weights, settings.n_jobs)
         nodes = node_table(
-            NodeKernels(self.features, engine),
+            NodeKernels(self.features, engine, weights),
             design.of_units,
             form,
             effect,
