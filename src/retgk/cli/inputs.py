@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retgk.io.molecules import MoleculeStream, SmilesReading
     from retgk.search.index import SourcePiece
 
-_WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
+_WORDS = {"groups": "group", "subjects": "subject", "predicted": "prediction"}
 
 STREAMED = 20_000
 """Molecules up to which a file is read as a whole."""
@@ -435,7 +435,7 @@ _OPTIONS = {
     "edges": ("weight", "edge_label", "negative"),
     "json": ("negative",),
     "tu": ("weight_column", "negative"),
-    "arrays": ("negative",),
+    "arrays": ("negative", "fisher_z", "threshold", "density"),
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 

@@ -527,10 +527,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             check_columns(nodes, *rows)
             sources = rows_of(rows[0])
             ends = np.stack([sources, rows[1] + first_of_run(nodes)[sources]])
-            of_both = (labels, attributes, edge_labels)
-            self._assign(
-                _split_graphs(nodes, ends, given, of_both, label_columns, symmetrize, missing)
-            )
+            of_both = (labels, attributes, edge_labels, label_columns)
+            self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
             return
         adjacency = adjacency_from_rows(nodes, *rows, unsigned_weights(given, negative), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
@@ -593,10 +591,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         ends, given = checked_edges(edges).T, weight_array(weights)
         check_negative(negative)
         if negative == "split":
-            of_both = (labels, attributes, edge_labels)
-            return cls._of_arrays(
-                _split_graphs(nodes, ends, given, of_both, label_columns, symmetrize, missing)
-            )
+            of_both = (labels, attributes, edge_labels, label_columns)
+            return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
         used = unsigned_weights(given, negative)
         adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
@@ -879,13 +875,12 @@ def _split_graphs(
     node_ptr: Ints,
     edges: NDArray[Any],
     weights: Floats | None,
-    values: tuple[Any, Any, Any],
-    label_columns: Sequence[str],
+    values: tuple[Any, Any, Any, Sequence[str]],
     symmetrize: Symmetrize,
     missing: Missing,
 ) -> FlatGraphs:
     """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
-    if label_columns:
+    if values[3]:
         raise InvalidInputError(
             "negative='split' puts a sign to each label, which has several columns; give labels of "
             "one column, or another negative="

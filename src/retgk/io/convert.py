@@ -177,13 +177,23 @@ def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
     shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
     if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
         if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights", "edge_labels"}:
-            return from_edge_lists(arrays, **options)
+            return from_edge_lists(arrays, **_of_edges(options))
         if all(array.dtype.kind in "iu" for array in arrays):
             raise InvalidInputError(
                 "integer arrays of shape (2, 2) may be adjacency matrices or edges; call "
                 "from_numpy or from_edge_lists instead of as_batch"
             )
     return from_numpy(arrays, **options)
+
+
+def _of_edges(options: dict[str, Any]) -> dict[str, Any]:
+    """Options for arrays of edges, without those of correlations."""
+    own = dict.fromkeys(("fisher_z", "threshold", "density"))
+    for name in own.keys() & {name for name, value in options.items() if value}:
+        raise InvalidInputError(
+            f"{name} is an option of matrices of correlations; leave it out with arrays of edges"
+        )
+    return {name: value for name, value in options.items() if name not in own}
 
 
 _ARRAYS = (from_numpy, from_edge_lists)
