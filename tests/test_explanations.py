@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, load_model, save_model
-from retgk.estimators import classifier as classifier_module
 from retgk.estimators import explanation as explaining
 from retgk.kernels import (
     ExponentialGraphKernel,
@@ -82,9 +81,9 @@ def test_complete_with_blocks_of_labels(feature_map):
     np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
 
 
-def test_complete_with_landmarks(monkeypatch):
-    monkeypatch.setattr(classifier_module, "MAX_EXACT_GRAPHS", 10)
-    model = of_retgk(GraphClassifier, n_components=1024, n_landmarks=20, **EXPLAINED)
+@pytest.mark.parametrize("options", [{"n_components": 1024, "n_landmarks": 20}, {}])
+def test_complete_with_ridge(options):
+    model = of_retgk(GraphClassifier, solver="ridge", **options, **EXPLAINED)
     model.fit(TRAIN, TASKS["three classes"][:70])
     assert model.solver_ == "ridge"
     found = model.explain(NEW)

@@ -568,8 +568,8 @@ class Learning:
             "--n-components",
             "-D",
             min=VECTORS["n_components"][0].least,
-            help="Random features instead of the exact kernel; 1024 of more than 5,000 graphs. For "
-            "the exact one: --kernel retgk-exact.",
+            help="Random features instead of the exact kernel; 1024 of over 10^12 pairs of nodes. "
+            "For the exact one: --kernel retgk-exact.",
         ),
     ] = None
     C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None

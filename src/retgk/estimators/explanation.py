@@ -302,7 +302,8 @@ def _contrast(model: Any, squared: Floats, codes: Ints, is_positive: Flags) -> d
     if known.ndim == 1:
         is_other = known[None, :] != codes[:, None]
     else:
-        is_other = known.T[codes] != is_positive[:, None]
+        own = known.T[codes]
+        is_other = (own != is_positive[:, None]) & (own >= 0)
     squared[~is_other] = np.inf
     nearest = squared.argmin(axis=1)
     distances = np.sqrt(np.take_along_axis(squared, nearest[:, None], axis=1)[:, 0])

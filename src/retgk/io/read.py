@@ -84,8 +84,8 @@ def read_graphs(
           graphs without nodes, with their targets and a warning that lists them.
         - TUDataset text: ``weight_column``, as in `load_tudataset`.
         - Matrices: ``fisher_z``, ``threshold`` and ``density`` for correlations, as in
-          `from_numpy`; ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz`` file, of
-          which all variables are graphs by default.
+          `from_numpy`; ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz``
+          file, of which all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
           case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and rows
           without a molecule or target, with a warning that lists them; ``bond_orders``,
