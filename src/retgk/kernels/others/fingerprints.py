@@ -55,10 +55,8 @@ def folded_fragments(smiles: Sequence[str], radius: int, n_columns: int) -> Any:
     from scipy.sparse import csr_array
 
     counts = _fragments(smiles, radius, n_columns)
-    return csr_array(
-        (counts.counts.astype(np.float32), counts.columns, counts.ptr),
-        shape=(len(smiles), n_columns),
-    )
+    parts = counts.columns.astype(np.int32), counts.ptr.astype(np.int32)  # as forests want them
+    return csr_array((counts.counts.astype(np.float32), *parts), shape=(len(smiles), n_columns))
 
 
 def _fragments(smiles: Sequence[str], radius: int, n_columns: int | None = None) -> GraphCounts:
