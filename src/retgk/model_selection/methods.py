@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from retgk._runtime.files import key_of
 from retgk._runtime.names import name_advice
@@ -28,10 +29,10 @@ from retgk.estimators.kernel import RetGK
 from retgk.estimators.regressor import GraphRegressor
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.kernels.kernel import MinMax
 from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import Compared, PeerKernel
 from retgk.kernels.others.fingerprints import Morgan, folded_fragments, molecule_texts
+from retgk.kernels.others.min_max import MinMax
 
 Trees = Literal["boosting", "forest"]
 
@@ -91,7 +92,7 @@ METHODS: dict[str, Method] = {
     ),
     "morgan-minmax": Method(
         "molecules: the min-max kernel of those counts",
-        _retgk(kernel=MinMax(Morgan(normalize=False)), C=_PENALTIES),
+        _retgk(kernel=MinMax(Morgan()), C=_PENALTIES),
         is_of_molecules=True,
     ),
     "morgan-forest": Method(
@@ -210,24 +211,31 @@ class FragmentTrees(BaseEstimator):  # type: ignore[misc]
         if not self.regression:
             self.classes_ = np.unique(y)
         counts = self._counts(X)
+        shared = np.flatnonzero(counts.getnnz(axis=0) > 1)  # nothing is learnt from one molecule
+        self.columns_ = shared if len(shared) else np.arange(_COLUMNS)
         if self.regression or len(self.classes_) > 1:
             self.machine_ = self._machine(len(y))
         else:  # boosting refuses one class
             self.machine_ = DummyClassifier()
         self.best_params_ = {"trees": type(self.machine_).__module__.partition(".")[0]}
-        self.machine_.fit(counts, y)
+        # boosting of scikit-learn has no number of threads of its own
+        with threadpool_limits(n_threads(self.n_jobs), user_api="openmp"):
+            self.machine_.fit(self._used(counts), y)
         return self
 
     def predict(self, X: GraphsLike) -> Any:
-        return self.machine_.predict(self._counts(X))
+        return self.machine_.predict(self._used(self._counts(X)))
 
     def predict_proba(self, X: GraphsLike) -> Any:
-        return self.machine_.predict_proba(self._counts(X))
+        return self.machine_.predict_proba(self._used(self._counts(X)))
 
     def _counts(self, X: GraphsLike) -> Any:
         smiles = molecule_texts(as_batch(X), f"morgan with {self.kind}")
-        found = folded_fragments(smiles, _RADIUS, _COLUMNS)
-        return found if self._is_lightgbm else found.toarray()
+        return folded_fragments(smiles, _RADIUS, _COLUMNS)
+
+    def _used(self, counts: Any) -> Any:
+        own = counts[:, self.columns_]
+        return own if self._is_lightgbm else own.toarray()
 
     @property
     def _is_lightgbm(self) -> bool:
