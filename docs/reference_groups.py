@@ -88,8 +88,9 @@ GROUPS = {
                 f"io.{name}"
                 for name in (
                     "from_networkx", "from_igraph", "from_pyg", "from_rdkit", "from_smiles",
-                    "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists", "from_dataframe",
-                    "from_grakel", "to_networkx", "to_igraph", "to_pyg", "to_grakel",
+                    "are_readable", "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists",
+                    "from_dataframe", "from_grakel",
+                    "to_networkx", "to_igraph", "to_pyg", "to_grakel",
                 )
             ),
             "InvalidInputError",

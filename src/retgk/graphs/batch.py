@@ -14,12 +14,20 @@ from retgk.errors import InvalidInputError, warn_user
 from retgk.graphs.edges import (
     Adjacency,
     EdgeLabels,
+    Negative,
     Symmetrize,
     adjacency_from_edges,
     adjacency_from_rows,
+    check_columns,
+    check_indptr,
+    check_negative,
+    check_weights,
     edge_labels_of_edges,
     edge_labels_of_rows,
     joined_edge_labels,
+    signed_labels,
+    split_edges,
+    unsigned_weights,
 )
 from retgk.graphs.flat import (
     KEPT_LABELS,
@@ -427,6 +435,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     label_columns : sequence of str, optional
         Names of the values that labels consist of, such as ``("element", "charge")``: where there
         are several, every label is a tuple with a value for each.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -501,6 +511,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
         label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> None:
@@ -509,7 +520,17 @@ class GraphBatch(Sequence["GraphBatch"]):
             integers(indptr, "indptr").astype(np.int64, copy=False),
             integers(indices, "indices"),
         )
-        adjacency = adjacency_from_rows(nodes, *rows, weight_array(weights), symmetrize)
+        given = weight_array(weights)
+        check_negative(negative)
+        if negative == "split":
+            check_indptr(int(nodes[-1]), *rows)
+            check_columns(nodes, *rows)
+            sources = rows_of(rows[0])
+            ends = np.stack([sources, rows[1] + first_of_run(nodes)[sources]])
+            of_both = (labels, attributes, edge_labels, label_columns)
+            self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
+            return
+        adjacency = adjacency_from_rows(nodes, *rows, unsigned_weights(given, negative), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
         columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
@@ -527,6 +548,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
         label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> Self:
@@ -550,6 +572,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             Labels of the edges, which count with ``depth`` above zero.
         label_columns : sequence of str, optional
             Names of the values that labels consist of.
+        negative : {"error", "absolute", "positive", "split"}, default="error"
+            What becomes of negative weights, as in `from_scipy`.
         symmetrize : bool or {"max", "mean", "sum"}, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -564,8 +588,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         if sizes.ndim != 1:
             raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
         nodes = checked_node_ptr(offsets(sizes))
-        ends = checked_edges(edges).T
-        adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
+        ends, given = checked_edges(edges).T, weight_array(weights)
+        check_negative(negative)
+        if negative == "split":
+            of_both = (labels, attributes, edge_labels, label_columns)
+            return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
+        used = unsigned_weights(given, negative)
+        adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
         columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
@@ -840,6 +869,33 @@ class GraphBatch(Sequence["GraphBatch"]):
         }
         words = [f"{n:,} {noun}{'s' * (n != 1)}" for noun, n in counts.items() if n is not None]
         return f"GraphBatch({', '.join(words)})"
+
+
+def _split_graphs(
+    node_ptr: Ints,
+    edges: NDArray[Any],
+    weights: Floats | None,
+    values: tuple[Any, Any, Any, Sequence[str]],
+    symmetrize: Symmetrize,
+    missing: Missing,
+) -> FlatGraphs:
+    """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
+    if values[3]:
+        raise InvalidInputError(
+            "negative='split' puts a sign to each label, which has several columns; give labels of "
+            "one column, or another negative="
+        )
+    check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
+    codes, names = checked_labels(values[0], node_ptr, missing)
+    own = checked_attributes(values[1], node_ptr, missing)
+    plain = None if codes is None else [names[code] for code in codes.tolist()]
+    nodes, ends = 2 * node_ptr, split_edges(node_ptr, edges, weights)
+    adjacency = adjacency_from_edges(nodes, ends, unsigned_weights(weights, "split"), symmetrize)
+    labels = checked_labels(signed_labels(plain, node_ptr), nodes, missing)
+    bonds = edge_labels_of_edges(nodes, adjacency, ends, values[2], symmetrize, missing)
+    sizes = np.diff(node_ptr)
+    twice = gather_runs(own, np.repeat(node_ptr[:-1], 2), np.repeat(sizes, 2))
+    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds)
 
 
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:
