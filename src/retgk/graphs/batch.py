@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.edges import (
     Adjacency,
     EdgeLabels,
@@ -224,6 +224,36 @@ def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
                 "all the same, for example with without_edge_labels"
             )
     return parts
+
+
+_MANY = 50
+_NEARLY_ALL, _MOST = 0.9, 0.5
+
+
+def warn_of_distinct_labels(batch: GraphBatch) -> None:
+    """Warn of labels that are nearly as many as nodes, or edges: they tell nothing of others."""
+    for owners, names, count in (
+        ("nodes", batch.label_names, batch.n_nodes),
+        ("edges", batch.edge_label_names, batch.n_edges if batch.has_edge_labels else 0),
+    ):
+        numbers = [name for name in names if isinstance(name, float)]
+        are_measured = len(numbers) == len(names) and not all(map(float.is_integer, numbers))
+        # one graph may well have a name for each node, by which others are compared with it
+        least = _MOST if are_measured else _NEARLY_ALL if len(batch) > 1 else 1
+        if count >= _MANY and len(names) > least * count:
+            note = (
+                f"{owners} have {len(names):,} different labels, and there are {count:,} {owners}: "
+                "different labels have nothing in common, however near their values are; "
+            )
+            warn_user(InputWarning(note + _WHAT_NUMBERS_ARE[owners]))
+
+
+_WHAT_NUMBERS_ARE = {
+    "nodes": "numbers that are measured are attributes (attributes=), which are compared by their "
+    "distance, and names of nodes are best left out (without_labels(), --no-labels)",
+    "edges": "one number for each edge may be its weight (weight=), and others are best left out "
+    "(without_edge_labels(), --no-edge-labels)",
+}
 
 
 def warn_of_unknown_labels(

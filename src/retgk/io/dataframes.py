@@ -9,7 +9,7 @@ import numpy as np
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, warn_of_distinct_labels
 from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
@@ -129,6 +129,7 @@ def from_dataframe(
     on_edges = {"weight": weight, "edge_label": edge_label, "negative": negative}
     form = {"symmetrize": symmetrize, "missing": missing}
     batch.reading = reading_of("dataframe", {**named, **on_edges, **form})
+    warn_of_distinct_labels(batch)
     return (batch, list(keys.graphs)) if return_ids else batch
 
 

@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, warn_of_distinct_labels
 from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import (
     FILL_IN,
@@ -770,6 +770,7 @@ def remembers(
             batch = convert(*graphs, **options)  # which nobody else has yet
             found = {} if batch.reading is None else batch.reading.options
             batch.reading = reading_of(kind, usual | options | found)
+            warn_of_distinct_labels(batch)
             return batch
 
         return converted
