@@ -20,7 +20,8 @@ GROUPS = {
         "Kernels are values: they add, multiply and scale, and one of your own has two methods.",
         [
             "RetGK", "kernels.GraphKernel", "kernels.Sum", "kernels.Product", "kernels.Scaled",
-            "kernels.Normalized", "kernels.mean_of", "kernels.Precomputed",
+            "kernels.Normalized", "kernels.MinMax", "kernels.mean_of", "kernels.molecule_kernel",
+            "kernels.Precomputed",
         ],
     ),
     "Kernels of other authors": (

@@ -43,6 +43,7 @@ from retgk.kernels import (
     ShortestPath,
     WeisfeilerLehman,
     mean_of,
+    molecule_kernel,
 )
 from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
@@ -740,3 +741,24 @@ def test_precomputed_values_are_as_good_as_the_kernel(tmp_path):
     fails(lambda: model.fit(matrix[:60], CLASSES), "(60, 90)")
     fails(lambda: model.explain(matrix[60:, :60]), "Precomputed")
     fails(lambda: (Precomputed() + RETGK).fit(GRAPHS), "Precomputed")
+
+
+def graphs_of_two_columns():
+    data = make_graph_classification(n_graphs=40, n_classes=2, rng=0)
+    labels = [(code % 3, code % 2) for code in range(data.graphs.n_nodes)]
+    return data.graphs.with_labels(labels, columns=("element", "charge")), data.targets
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_labels_of_several_columns_have_a_kernel_of_their_own(task, tmp_path):
+    graphs, y = graphs_of_two_columns()
+    kind = GraphClassifier if task == "classification" else GraphRegressor
+    model = kind(random_state=0, n_jobs=1).fit(graphs[:30], y[:30])
+    named = kind(molecule_kernel(task), random_state=0, n_jobs=1).fit(graphs[:30], y[:30])
+    assert repr(clone(model.kernel_)) == repr(molecule_kernel(task).with_common(1, 0))
+    np.testing.assert_array_equal(model.predict(graphs[30:]), named.predict(graphs[30:]))
+    save_model(model, tmp_path / "model.retgk")
+    loaded = load_model(tmp_path / "model.retgk")
+    np.testing.assert_array_equal(loaded.predict(graphs[30:]), model.predict(graphs[30:]))
+    plain = kind(random_state=0, n_jobs=1).fit(graphs.with_label_columns("charge")[:30], y[:30])
+    assert isinstance(plain.kernel_, RetGK)

@@ -55,6 +55,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         "auto" is `RetGK`: exact up to 5,000 graphs and 1,000,000 nodes (times the root of the
         number of ways in which attributes enter), a minute or so of work; by 1,024 random
         features above.
+        Graphs whose labels have several columns, as those of molecules, get `molecule_kernel`.
     C : float or sequence of float, default=(1, 10, 100, 1000)
         Penalty of errors; of several, cross-validation chooses.
     candidates : "auto", dict or None, default="auto"

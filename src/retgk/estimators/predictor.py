@@ -38,6 +38,7 @@ from retgk.kernels.graph import (
     check_graph_kernel,
 )
 from retgk.kernels.kernel import Combination, GraphKernel
+from retgk.kernels.others.min_max import MoleculeTask, molecule_kernel
 from retgk.learning.folds import Fold
 from retgk.learning.ridge import LandmarkRidge
 from retgk.learning.selection import (
@@ -264,7 +265,7 @@ def taken_by(kernel: Any) -> Callable[[Any], Any]:
 
 
 def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
-    """The kernel that a user gives; RetGK, exact or by random features, for "auto"."""
+    """The kernel that a user gives; for "auto" RetGK, or that for labels of several columns."""
     if isinstance(model.kernel, GraphKernel):
         return model.kernel
     if model.kernel != "auto" or not isinstance(model.kernel, str):
@@ -272,6 +273,10 @@ def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
             f"kernel must be 'auto' or a kernel such as RetGK() or WeisfeilerLehman(), got "
             f"{model.kernel!r:.80}"
         )
+    columns = batch.label_columns
+    if len(columns) > 1:
+        task: MoleculeTask = "classification" if is_classifier(model) else "regression"
+        return molecule_kernel(task, labels=columns[0])
     # the work of the exact kernel is the square of the nodes, for each candidate
     n_runs = len(RetGK().usual_candidates["scale_attributes"]) if batch.n_attributes else 1
     n_nodes = batch.n_nodes * n_runs**0.5

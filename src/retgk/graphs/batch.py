@@ -62,6 +62,7 @@ class FlatGraphs(NamedTuple):
     attributes: Floats
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
+    label_columns: tuple[str, ...] = ()
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -83,7 +84,10 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
         *zip(own.adjacency, its.adjacency, strict=True),
         (own.labels, its.labels),
     ]
-    return np.array_equal(own.attributes, its.attributes, equal_nan=True) and all(
+    same_nodes = own.label_columns == its.label_columns and np.array_equal(
+        own.attributes, its.attributes, equal_nan=True
+    )
+    return same_nodes and all(
         (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs
     )
 
@@ -97,7 +101,9 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, columns = (
+        graphs
+    )
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -113,11 +119,14 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         attributes[nodes],
         reading,
         None if edges is None else edges._replace(codes=edges.codes[entries]),
+        columns,
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, columns = (
+        graphs
+    )
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -138,6 +147,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         None
         if edges is None
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
+        columns,
     )
 
 
@@ -160,6 +170,7 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         np.concatenate([part.attributes for part in parts]),
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
+        parts[0].label_columns,
     )
 
 
@@ -217,6 +228,12 @@ def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
             )
         have = f"batch {position} has", "batch 0 has"
         check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
+        if part.label_columns != parts[0].label_columns:
+            raise InvalidInputError(
+                f"the labels of batch {position} have {_columns_in_words(part.label_columns)}, "
+                f"those of batch 0 {_columns_in_words(parts[0].label_columns)}; give all the same "
+                "with with_label_columns"
+            )
         if part.has_edge_labels != parts[0].has_edge_labels:
             words = ("labels", "none") if part.has_edge_labels else ("no labels", "some")
             raise InvalidInputError(
@@ -341,6 +358,33 @@ def checked_labels(
     return codes, names
 
 
+def checked_label_columns(
+    columns: Sequence[str], codes: Codes | None, names: Sequence[Hashable]
+) -> tuple[str, ...]:
+    """Names of the columns of labels, which are tuples where there are several columns."""
+    found = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
+        raise InvalidInputError(f"label_columns must be different names, got {found!r:.200}")
+    if found and codes is None:
+        raise InvalidInputError(
+            f"label_columns names {_columns_in_words(found)}, but there are no labels; give some, "
+            "or leave it out"
+        )
+    odd = [name for name in names if not (isinstance(name, tuple) and len(name) == len(found))]
+    if len(found) > 1 and odd:
+        raise InvalidInputError(
+            f"label_columns names {_columns_in_words(found)}, but the label {odd[0]!r:.80} is no "
+            f"tuple of {len(found)} values; give one value for each column"
+        )
+    return found
+
+
+def _columns_in_words(columns: Sequence[str]) -> str:
+    if not columns:
+        return "no named columns"
+    return f"the column{'s' * (len(columns) > 1)} {', '.join(columns)}"
+
+
 def checked_attributes(
     attributes: ArrayLike | None, node_ptr: Ints, missing: Missing = "error"
 ) -> Floats:
@@ -413,6 +457,9 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels of nodes, so only with ``depth`` above zero.
     negative : {"error", "absolute", "positive", "split"}, default="error"
         What becomes of negative weights, as in `from_scipy`.
+    label_columns : sequence of str, optional
+        Names of the values that labels consist of, such as ``("element", "charge")``: where there
+        are several, every label is a tuple with a value for each.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -432,6 +479,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         Node attributes; of width zero when absent.
     label_names : tuple of hashable
         Vocabulary of the labels; empty when absent.
+    label_columns : tuple of str
+        Names of the columns of the labels; empty when they have no names.
     reading : Reading or None
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
@@ -453,6 +502,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "attributes",
         "indices",
         "indptr",
+        "label_columns",
         "label_names",
         "node_ptr",
         "reading",
@@ -463,6 +513,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     indices: NDArray[np.int32]
     attributes: Floats
     label_names: tuple[Hashable, ...]
+    label_columns: tuple[str, ...]
     reading: Reading | None
     _weights: Floats | None
     _labels: Codes | None
@@ -479,6 +530,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
         negative: Negative = "error",
+        label_columns: Sequence[str] = (),
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> None:
@@ -494,14 +546,15 @@ class GraphBatch(Sequence["GraphBatch"]):
             check_columns(nodes, *rows)
             sources = rows_of(rows[0])
             ends = np.stack([sources, rows[1] + first_of_run(nodes)[sources]])
-            of_both = (labels, attributes, edge_labels)
+            of_both = (labels, attributes, edge_labels, label_columns)
             self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
             return
         adjacency = adjacency_from_rows(nodes, *rows, unsigned_weights(given, negative), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
+        columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
         own = edge_labels_of_rows(nodes, adjacency, rows, edge_labels, symmetrize, missing)
-        self._assign(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
+        self._assign(FlatGraphs(nodes, adjacency, codes, names, values, None, own, columns))
 
     @classmethod
     def from_edges(
@@ -514,6 +567,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
         negative: Negative = "error",
+        label_columns: Sequence[str] = (),
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> Self:
@@ -537,6 +591,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             Labels of the edges, which count with ``depth`` above zero.
         negative : {"error", "absolute", "positive", "split"}, default="error"
             What becomes of negative weights, as in `from_scipy`.
+        label_columns : sequence of str, optional
+            Names of the values that labels consist of.
         symmetrize : bool or {"max", "mean", "sum"}, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -554,14 +610,17 @@ class GraphBatch(Sequence["GraphBatch"]):
         ends, given = checked_edges(edges).T, weight_array(weights)
         check_negative(negative)
         if negative == "split":
-            of_both = (labels, attributes, edge_labels)
+            of_both = (labels, attributes, edge_labels, label_columns)
             return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
         used = unsigned_weights(given, negative)
         adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
+        columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
         own = edge_labels_of_edges(nodes, adjacency, ends, edge_labels, symmetrize, missing)
-        return cls._of_arrays(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
+        return cls._of_arrays(
+            FlatGraphs(nodes, adjacency, codes, names, values, None, own, columns)
+        )
 
     @classmethod
     def concatenate(cls, batches: Iterable[GraphBatch]) -> GraphBatch:
@@ -589,14 +648,14 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.indices = read_only(indices)
         self._weights = None if weights is None else read_only(weights)
         self._labels = None if arrays.labels is None else read_only(arrays.labels)
-        self.label_names = arrays.label_names
+        self.label_names, self.label_columns = arrays.label_names, arrays.label_columns
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
-        nodes = (self._labels, self.label_names, self.attributes)
-        return FlatGraphs(self.node_ptr, adjacency, *nodes, self.reading, self._edge_labels)
+        nodes = (self._labels, self.label_names, self.attributes, self.reading)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, self._edge_labels, self.label_columns)
 
     @property
     def weights(self) -> Floats:
@@ -686,7 +745,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     def without_labels(self) -> GraphBatch:
         """Give a copy without labels that shares everything else."""
         reading = self.reading and self.reading.without_labels()
-        return self._with(labels=None, label_names=(), reading=reading)
+        return self._with(labels=None, label_names=(), label_columns=(), reading=reading)
 
     def without_attributes(self) -> GraphBatch:
         """Give a copy without attributes that shares everything else."""
@@ -704,10 +763,61 @@ class GraphBatch(Sequence["GraphBatch"]):
         own = edge_labels_of_rows(self.node_ptr, adjacency, rows, labels, False, missing)
         return self._with(edge_labels=own, reading=None)
 
-    def with_labels(self, labels: Labels, *, missing: Missing = "error") -> GraphBatch:
+    def with_labels(
+        self, labels: Labels, *, columns: Sequence[str] = (), missing: Missing = "error"
+    ) -> GraphBatch:
         """Give a copy with other labels, one for each node, that shares everything else."""
         codes, names = checked_labels(labels, self.node_ptr, missing)
-        return self._with(labels=codes, label_names=names, reading=None)
+        own = checked_label_columns(columns, codes, names)
+        return self._with(labels=codes, label_names=names, label_columns=own, reading=None)
+
+    def with_label_columns(self, columns: str | Sequence[str]) -> GraphBatch:
+        """
+        Give a copy whose labels are made of some of the named columns alone.
+
+        Parameters
+        ----------
+        columns : str or sequence of str
+            Names of columns. Labels of one column are its values, others are tuples.
+
+        Returns
+        -------
+        GraphBatch
+            Graphs that share everything else.
+
+        Examples
+        --------
+        >>> graphs = GraphBatch.from_edges(
+        ...     2, [[0, 1]], labels=[("C", 0), ("N", 1)], label_columns=("element", "charge"),
+        ...     symmetrize=True,
+        ... )
+        >>> graphs.with_label_columns("element").label_names
+        ('C', 'N')
+        """
+        chosen = (columns,) if isinstance(columns, str) else tuple(columns)
+        if chosen == self.label_columns:
+            return self
+        unknown = [name for name in chosen if name not in self.label_columns]
+        if unknown or not chosen:
+            wanted = repr(unknown[0]) if unknown else "nothing"
+            raise InvalidInputError(
+                f"labels of {wanted} are wanted, but those of the graphs have "
+                f"{_columns_in_words(self.label_columns)}; choose among these, or read the graphs "
+                "with others"
+            )
+        places = [self.label_columns.index(name) for name in chosen]
+        rows: list[Any] = list(self.label_names)
+        labels = [
+            row[places[0]] if len(places) == 1 else tuple(row[place] for place in places)
+            for row in rows
+        ]
+        codes, names = encode_labels(labels)
+        return self._with(
+            labels=codes[self.labels],
+            label_names=names,
+            label_columns=checked_label_columns(chosen, codes, names),
+            reading=self.reading and self.reading.with_label_columns(chosen),
+        )
 
     def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> GraphBatch:
         """Give a copy with other attributes, a row for each node, that shares everything else."""
@@ -782,7 +892,7 @@ def _split_graphs(
     node_ptr: Ints,
     edges: NDArray[Any],
     weights: Floats | None,
-    values: tuple[Any, Any, Any],
+    values: tuple[Any, Any, Any, Sequence[str]],
     symmetrize: Symmetrize,
     missing: Missing,
 ) -> FlatGraphs:
@@ -790,14 +900,18 @@ def _split_graphs(
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
     codes, names = checked_labels(values[0], node_ptr, missing)
     own = checked_attributes(values[1], node_ptr, missing)
+    columns = checked_label_columns(values[3], codes, names)
     plain = None if codes is None else [names[code] for code in codes.tolist()]
+    if plain is not None and len(columns) < 2:  # a value for the label, and one for the sign
+        plain = [(label,) for label in plain]
     nodes, ends = 2 * node_ptr, split_edges(node_ptr, edges, weights)
     adjacency = adjacency_from_edges(nodes, ends, unsigned_weights(weights, "split"), symmetrize)
     labels = checked_labels(signed_labels(plain, node_ptr), nodes, missing)
     bonds = edge_labels_of_edges(nodes, adjacency, ends, values[2], symmetrize, missing)
     sizes = np.diff(node_ptr)
     twice = gather_runs(own, np.repeat(node_ptr[:-1], 2), np.repeat(sizes, 2))
-    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds)
+    signed = (*columns, "sign") if columns else ()
+    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds, signed)
 
 
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:
@@ -824,7 +938,7 @@ def graphs_digest(graphs: GraphBatch) -> str:
     arrays += [graphs.labels] if graphs.has_labels else []
     arrays += [graphs.edge_labels] if graphs.has_edge_labels else []
     arrays += [graphs.attributes] if graphs.n_attributes else []
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(graphs.label_columns).encode() if graphs.label_columns else b"")
     for array in arrays:
         digest.update(str((array.dtype, array.shape)).encode())
         digest.update(np.ascontiguousarray(array).data)

@@ -60,9 +60,15 @@ class Reading:
     labels: bool = True
     attributes: bool = True
     edge_labels: bool = True
+    label_columns: tuple[str, ...] = ()
+    """Columns of labels that were chosen; empty for all."""
 
     def without_labels(self) -> "Reading":
-        return replace(self, labels=False, options=_with(self.options, "label", None))
+        options = _with(self.options, "label", None)
+        return replace(self, labels=False, label_columns=(), options=options)
+
+    def with_label_columns(self, columns: tuple[str, ...]) -> "Reading":
+        return replace(self, label_columns=columns)
 
     def without_attributes(self) -> "Reading":
         options = _with(_with(self.options, "attributes", []), "categorical", {})

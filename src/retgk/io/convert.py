@@ -139,6 +139,7 @@ def batch_like(
     names = kind.options()
     batch = kind.convert(found, **{name: options[name] for name in options if name in names})
     batch = batch if reading.labels else batch.without_labels()
+    batch = batch.with_label_columns(reading.label_columns or batch.label_columns)
     batch = batch if reading.edge_labels else batch.without_edge_labels()
     return batch if reading.attributes else batch.without_attributes()
 

@@ -27,6 +27,8 @@ from retgk.kernels.others.graph_invariant import GraphInvariant as GraphInvarian
 from retgk.kernels.others.graphlets import Graphlets as Graphlets
 from retgk.kernels.others.graphlets import graphlet_counts as graphlet_counts
 from retgk.kernels.others.hash_graph import HashGraph as HashGraph
+from retgk.kernels.others.min_max import MinMax as MinMax
+from retgk.kernels.others.min_max import molecule_kernel as molecule_kernel
 from retgk.kernels.others.shortest_path import ShortestPath as ShortestPath
 from retgk.kernels.others.subgraph_matching import SubgraphMatching as SubgraphMatching
 from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehman as WeisfeilerLehman

@@ -11,7 +11,7 @@ from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.others.base import Compared, PeerKernel, check_first
+from retgk.kernels.others.base import Compared, LabelColumns, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
@@ -32,6 +32,9 @@ class WeisfeilerLehman(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Colours before the first round: labels (one for all nodes, if there are none), numbers of
         neighbours, or one for all.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     normalize : bool, default=True
         Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
         wants; GraKeL's default is False.
@@ -78,12 +81,14 @@ class WeisfeilerLehman(PeerKernel):
         *,
         edge_labels: bool = False,
         start: Start = "labels",
+        labels: LabelColumns = None,
         normalize: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         self.n_iter = n_iter
         self.edge_labels = edge_labels
         self.start = start
+        self.labels = labels
         self.normalize = normalize
         self.n_jobs = n_jobs
 
@@ -102,7 +107,7 @@ class WeisfeilerLehmanOA(WeisfeilerLehman):
 
     Parameters
     ----------
-    n_iter, edge_labels, start, normalize, n_jobs
+    n_iter, edge_labels, start, labels, normalize, n_jobs
         As in `WeisfeilerLehman`.
 
     Examples
@@ -163,6 +168,11 @@ class ColourCounter:
     @property
     def n_columns(self) -> int:
         return sum(self.refinement.n_known)
+
+    @property
+    def level_ends(self) -> Ints:
+        """One after the last column of each round."""
+        return np.cumsum(self.refinement.n_known)
 
     def after_loading(self) -> None:
         check_first(self)
