@@ -475,6 +475,7 @@ def test_nodes_give_the_order_labels_and_isolated_nodes() -> None:
         return_ids=True,
     )
     assert ids == ["a", "b"]
+    assert graphs.label_columns == ("kind", "role")
     assert graphs.node_counts.tolist() == [2, 4]
     assert [graphs.label_names[code][0] for code in graphs.labels] == list("uyvwxz")
     assert graphs.attributes.ravel().tolist() == [0, 4, 1, 2, 3, 5.5]
@@ -663,6 +664,7 @@ def test_several_labels_are_one_tuple(tmp_path: Any) -> None:
     made = from_networkx(people(), label=["kind", "role"], **plain)
     assert made.label_names == tuple(expected)
     assert made.labels.tolist() == [0, 1, 2]
+    assert made.label_columns == ("kind", "role")
     assert (
         from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"], **plain) == made
     )

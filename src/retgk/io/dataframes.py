@@ -114,6 +114,7 @@ def from_dataframe(
         position[ends],
         None if weight is None else _weights(edge_table, weight, negative),
         labels=found.labels,
+        label_columns=columns.label_columns,
         attributes=found.attributes,
         edge_labels=edge_names.of_columns(
             [edge_table.values(name) for name in edge_names.parts],
