@@ -1,8 +1,11 @@
 """Tables of classifiers, molecules, explanations and pages of collections."""
 
+import numpy as np
+
+from benchmarks.bench_molecules import mean_and_error, processor_total
 from benchmarks.markdown_tables import run_line, seconds, table
 from benchmarks.molecule_sets import SETS as MOLECULE_SETS
-from benchmarks.records import read_records
+from benchmarks.records import FOLDER, read_records
 
 
 def spread(values):
@@ -37,28 +40,53 @@ def classifier_table():
 
 
 def molecules_table():
-    """One row a set, split and metric, one column a method: mean and deviation over the folds."""
-    records = sorted(read_records("molecules"), key=lambda r: MOLECULE_SETS.index(r["set"]))
+    """
+    Means and standard errors over folds, a column for each method, and processor seconds.
+
+    The tasks of Tox21 are one row: the mean over them, with the error of that over folds.
+    """
+    if not (FOLDER / "molecules.jsonl").exists():
+        return "Not measured yet: `make bench-molecules`."
+    records = [r for r in read_records("molecules") if r["status"] == "done"]
+    records.sort(key=lambda r: MOLECULE_SETS.index(r["set"]))
     methods = list(dict.fromkeys(r["method"] for r in records))
-    found = {(r["set"], r["split"], r["method"]): r for r in records}
-    rows = []
-    for name, split in dict.fromkeys((r["set"], r["split"]) for r in records):
-        own = [found.get((name, split, method)) for method in methods]
-        first = next(filter(None, own))
-        actives = "" if first["actives"] is None else f"{first['actives']:.1%}"
-        facts = [name, f"{first['molecules']:,}", actives, split]
-        for metric in first["metrics"]:
-            cells = ["" if r is None else molecules_cell(r, metric) for r in own]
-            rows.append([*facts, metric, *cells])
-    header = ["set", "molecules", "of class 1", "split", "metric", *methods]
-    return table(header, rows) + "\n\n" + run_line(records[0])
+    sets = {}
+    for r in records:
+        sets.setdefault((r["set"].partition(" ")[0], r["split"]), {}).setdefault(
+            r["method"], []
+        ).append(r)
+    quality, cost = [], []
+    for (name, split), found in sets.items():
+        first = next(iter(found.values()))
+        tasks = f"{name}, {len(first)} tasks" if len(first) > 1 else name
+        molecules = f"{sum(r['molecules'] for r in first) / len(first):,.0f}"
+        for metric in first[0]["metrics"]:
+            cells = [molecules_cell(found.get(method), metric) for method in methods]
+            quality.append([tasks, molecules, split, metric, *cells])
+        spent = {method: sum(map(processor_total, own)) for method, own in found.items()}
+        ratio = (
+            f"{spent['retgk'] / spent['morgan']:.1f}" if {"retgk", "morgan"} <= set(spent) else ""
+        )
+        cost.append(
+            [tasks, split, *(f"{spent[m]:.0f}" if m in spent else "" for m in methods), ratio]
+        )
+    return "\n\n".join(
+        [
+            table(["set", "molecules", "split", "metric", *methods], quality),
+            "Processor seconds of all folds, with all choices:",
+            table(["set", "split", *methods, "retgk / morgan"], cost),
+            run_line(records[0]),
+        ]
+    )
 
 
-def molecules_cell(record, metric):
-    values = [fold[metric] for fold in record["folds"]]
-    mean = sum(values) / len(values)
-    deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
-    return f"{mean:.3f} ({deviation:.3f})" if values[1:] else f"{mean:.3f}"
+def molecules_cell(records, metric):
+    if records is None:
+        return ""
+    mean, error = mean_and_error(
+        np.mean([[fold[metric] for fold in r["folds"]] for r in records], axis=0)
+    )
+    return f"{mean:.3f}" if error is None else f"{mean:.3f} ± {error:.3f}"
 
 
 def explorer_tables():
