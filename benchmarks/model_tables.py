@@ -39,43 +39,50 @@ def classifier_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
-def molecules_table():
+def molecule_sets_measured():
     """
-    Means and standard errors over folds, a column for each method, and processor seconds.
+    Records that were stored, by set and split, then by method: one, or those of many tasks.
 
-    The tasks of Tox21 are one row: the mean over them, with the error of that over folds.
+    The tasks of Tox21 are one set: the mean over them, with the error of that over folds.
     """
-    if not (FOLDER / "molecules.jsonl").exists():
-        return "Not measured yet: `make bench-molecules`."
-    records = [r for r in read_records("molecules") if r["status"] == "done"]
-    records.sort(key=lambda r: MOLECULE_SETS.index(r["set"]))
-    methods = list(dict.fromkeys(r["method"] for r in records))
     sets = {}
-    for r in records:
-        sets.setdefault((r["set"].partition(" ")[0], r["split"]), {}).setdefault(
-            r["method"], []
-        ).append(r)
+    records = [r for r in read_records("molecules") if r["status"] == "done"]
+    for r in sorted(records, key=lambda r: MOLECULE_SETS.index(r["set"])):
+        name = r["set"].partition(" ")[0]
+        sets.setdefault((name, r["split"]), {}).setdefault(r["method"], []).append(r)
+    n_tasks = {key: len(next(iter(found.values()))) for key, found in sets.items()}
+    return {
+        (f"{name}, {n_tasks[name, split]} tasks" if n_tasks[name, split] > 1 else name, split): own
+        for (name, split), own in sets.items()
+    }
+
+
+def molecules_table(split=None):
+    """Means and standard errors over folds, a column for each method, and processor seconds."""
+    if not (FOLDER / "molecules.jsonl").exists():
+        return "There are no records yet."
+    measured = molecule_sets_measured()
+    methods = list(dict.fromkeys(method for found in measured.values() for method in found))
     quality, cost = [], []
-    for (name, split), found in sets.items():
+    for (name, own_split), found in measured.items():
+        if split not in (None, own_split):
+            continue
         first = next(iter(found.values()))
-        tasks = f"{name}, {len(first)} tasks" if len(first) > 1 else name
         molecules = f"{sum(r['molecules'] for r in first) / len(first):,.0f}"
         for metric in first[0]["metrics"]:
             cells = [molecules_cell(found.get(method), metric) for method in methods]
-            quality.append([tasks, molecules, split, metric, *cells])
+            quality.append([name, molecules, own_split, metric, *cells])
         spent = {method: sum(map(processor_total, own)) for method, own in found.items()}
-        ratio = (
-            f"{spent['retgk'] / spent['morgan']:.1f}" if {"retgk", "morgan"} <= set(spent) else ""
-        )
-        cost.append(
-            [tasks, split, *(f"{spent[m]:.0f}" if m in spent else "" for m in methods), ratio]
-        )
+        is_known = {"retgk", "morgan"} <= spent.keys()
+        ratio = f"{spent['retgk'] / spent['morgan']:.1f}" if is_known else ""
+        cells = [f"{spent[method]:.0f}" if method in spent else "" for method in methods]
+        cost.append([name, own_split, *cells, ratio])
     return "\n\n".join(
         [
             table(["set", "molecules", "split", "metric", *methods], quality),
             "Processor seconds of all folds, with all choices:",
             table(["set", "split", *methods, "retgk / morgan"], cost),
-            run_line(records[0]),
+            run_line(read_records("molecules")[0]),
         ]
     )
 
