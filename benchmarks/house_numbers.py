@@ -23,8 +23,8 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 127,
-    "lines of Python in src": 43_100,
-    "lines of Python and C++ with reproduction": 54_500,
+    "lines of Python in src": 43_250,
+    "lines of Python and C++ with reproduction": 54_650,
     "folders below src/retgk": 13,
     "files in the largest package": 14,
     "files with a single customer under 150 lines": 3,
