@@ -21,7 +21,7 @@ from retgk.io import molecules as rdkit_molecules
 from retgk.io import molecules as smiles_strings
 from retgk.io.convert import as_batch, dataset_of
 from retgk.io.grakel import from_grakel
-from retgk.io.molecules import from_rdkit, from_smiles
+from retgk.io.molecules import LeftOutWarning, are_readable, from_rdkit, from_smiles
 from retgk.io.networkx import from_igraph, from_networkx
 from retgk.io.pyg import from_pyg
 from tests.errors import fails
@@ -458,6 +458,8 @@ def test_molecules_are_not_changed() -> None:
         ("hello", "not well formed"),
         ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5"),
         ("c1cccc1", "Can't kekulize mol"),
+        ("InChI=1S/CH4/h1H4", "it is an InChI"),
+        ("CC=O>>CCO", "it is a reaction"),
     ],
 )
 def test_unreadable_smiles(
@@ -474,6 +476,15 @@ def test_all_unreadable_smiles_of_a_chunk_are_named(monkeypatch: pytest.MonkeyPa
     fails(lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C", "C("]), about=message)
     monkeypatch.setattr(smiles_strings, "MOST_SHOWN", 1)
     fails(lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"]), about=("1 more", "'C1CC'"))
+
+
+def test_smiles_that_are_left_out() -> None:
+    texts: list[Any] = ["CC", None, "", float("nan"), "C1CC", "CCO"]
+    for convert in (from_smiles, as_batch):
+        with pytest.warns(LeftOutWarning, match=r"graph 4; 3 rows .*: graphs 1, 2, 3"):
+            assert convert(texts, skip_invalid=True) == from_smiles(["CC", "CCO"])
+    assert are_readable(texts).tolist() == [True, False, False, False, False, True]
+    fails(lambda: from_smiles([None, "C("], skip_invalid=True), about="none")  # type: ignore[list-item]
 
 
 def test_molecule_without_atoms() -> None:

@@ -82,6 +82,60 @@ def test_molecules_that_are_left_out(tmp_path):
     assert (last.graph_names, last.rows.tolist(), last.targets.tolist()) == (["CC"], [2], [2])
 
 
+def test_rows_without_molecule_or_target_are_left_out_with_them(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\nCCO,1.5\nC(C,0\n,2\nCC,\nCN,NA\nCCC,3\n")
+    fails(
+        lambda: read_graphs(path, target_column="y", skip_invalid=False),
+        about=("a.csv, line 4", "'smiles'", "skip_invalid=True"),
+    )
+    told = "1 molecule RDKit cannot read: line 3; 3 rows without SMILES or target: lines 4, 5, 6"
+    with pytest.warns(LeftOutWarning, match=told):
+        found = read_graphs(path, target_column="y", skip_invalid=True)
+    assert (found.targets.tolist(), found.rows.tolist()) == ([1.5, 3.0], [0, 5])
+
+
+@pytest.mark.parametrize(
+    ("values", "line", "text"),
+    [
+        (("1", ">10", "3"), 3, "'>10'"),
+        (("1.5", "2", "1,7"), 4, "'1,7'"),
+        (("1,5", "2,5", "1,7"), 2, "decimal point"),
+        (("1", "0", "NA"), 4, "'NA'"),
+        (("0.1", "0.2", "unclear"), 4, "'unclear'"),
+    ],
+)
+def test_values_that_are_no_numbers_name_their_line(tmp_path, values, line, text):
+    """They would make names of classes of all values."""
+    path, targets = tmp_path / "a.csv", tmp_path / "y.csv"
+    rows = [f'C,"{value}"\n' for value in values]
+    path.write_text("smiles,y\n" + "".join(rows))
+    fails(lambda: read_graphs(path, target_column="y"), about=(f"a.csv, line {line}", text))
+    targets.write_text("graph,y\n" + "".join(f'{n},"{v}"\n' for n, v in enumerate(values)))
+    fails(lambda: read_graphs(path, targets=targets), about=(f"y.csv, line {line}", text))
+    targets = tmp_path / "y.txt"
+    targets.write_text("".join(f"{value}\n" for value in values))
+    fails(lambda: read_graphs(path, targets=targets), about=(f"y.txt, line {line - 1}", text))
+
+
+@pytest.mark.parametrize(
+    "classes", [("<10", "10-20", ">20"), ("1", "2", "other"), ("na", "b", "c")]
+)
+def test_names_of_classes_may_look_like_numbers(tmp_path, classes):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\n" + "".join(f"C,{each}\n" for each in classes))
+    assert read_graphs(path, target_column="y").targets.tolist() == list(classes)
+
+
+@pytest.mark.parametrize("header", ["SMILES Name", "canonical_smiles"])
+def test_a_list_of_smiles_may_have_a_header(tmp_path, header):
+    path = tmp_path / "a.smi"
+    path.write_text(f"# made by hand\n{header}\nCCO ethanol\nCC ethane\n")
+    found = read_graphs(path)
+    assert found.graph_names == ["ethanol", "ethane"]
+    assert found.graphs == from_smiles(["CCO", "CC"])
+
+
 @pytest.mark.parametrize(
     ("name", "text", "options", "message"),
     [

@@ -6,6 +6,7 @@ import pickle
 import tempfile
 import warnings
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -175,6 +176,113 @@ def test_what_is_no_number_stays_an_error(value, choice, tmp_path):
     fails(lambda: from_numpy(bad, negative=choice), about="graph 0")
     np.save(tmp_path / "m.npy", bad)
     fails(lambda: read_graphs(tmp_path / "m.npy", negative=choice), about="m.npy")
+
+
+# correlations: Fisher's z, thresholds and densities
+
+MATRIX_KINDS = ("numpy", "sparse", "stack")
+
+
+def full_correlations(n=7, n_graphs=3):
+    signals = np.random.default_rng(3).normal(size=(n_graphs, 25, n))
+    return [np.corrcoef(each.T).round(9) for each in signals]
+
+
+def naive_correlations(matrix, fisher_z=False, threshold=0.0, density=1.0):
+    found = np.zeros_like(matrix)
+    pairs = sorted(combinations(range(len(matrix)), 2), key=lambda pair: -abs(matrix[pair]))
+    for a, b in pairs[: round(density * len(pairs))]:
+        if abs(matrix[a, b]) >= threshold:
+            found[a, b] = found[b, a] = np.arctanh(matrix[a, b]) if fisher_z else matrix[a, b]
+    return found
+
+
+@pytest.mark.parametrize("kind", MATRIX_KINDS)
+@pytest.mark.parametrize("negative", ["absolute", "split"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fisher_z": True},
+        {"threshold": 0.2},
+        {"density": 0.3},
+        {"fisher_z": True, "threshold": 0.1, "density": 0.5},
+    ],
+    ids=str,
+)
+def test_correlations(kind, negative, options):
+    matrices = full_correlations()
+    found = converted(kind, matrices, negative=negative, **options)
+    expected = [naive_correlations(matrix, **options) for matrix in matrices]
+    assert found.without_labels() == from_numpy(expected, negative=negative).without_labels()
+
+
+def test_density_of_positive_correlations_alone():
+    """Negative ones are no edges first, so that the share is of positive ones."""
+    matrices = full_correlations()
+    found = from_numpy(matrices, negative="positive", density=0.2)
+    expected = [naive_correlations(np.maximum(matrix, 0), density=0.2) for matrix in matrices]
+    assert found == from_numpy(expected)
+    assert (found.edge_counts == 4).all()
+
+
+def test_equal_weights_are_kept_together():
+    """Whatever the order of nodes: as many as fit, and those that are equal to the last."""
+    found = from_numpy([np.ones((5, 5)), np.zeros((5, 5))], density=0.2)
+    assert found.edge_counts.tolist() == [10, 0]
+
+
+def test_directions_that_differ_by_rounding_are_one_edge():
+    matrix = np.array([[1.0, 0.5, 0.1], [0.5 - 1e-16, 1.0, 0.3], [0.1, 0.3, 1.0]])
+    for options in ({"threshold": 0.5}, {"density": 1 / 3}):
+        assert from_numpy(matrix, **options).edge_counts.tolist() == [1]
+
+
+def test_correlations_of_files_and_models(tmp_path):
+    matrices, targets = signed_stack(), [0, 1] * 6
+    path, model_path = tmp_path / "m.npy", tmp_path / "model.retgk"
+    np.save(path, matrices)
+    options = {"negative": "absolute", "fisher_z": True, "threshold": 0.05, "density": 0.8}
+    expected = from_numpy(matrices, **options)
+    assert read_graphs(path, **options).graphs == expected
+    model = GraphClassifier(RetGK(walks=Walks(5)), **ONE).fit(expected, targets)
+    save_model(model, model_path)
+    model = load_model(model_path)
+    assert np.array_equal(model.predict(matrices), model.predict(expected))
+    plain = from_numpy(matrices, negative="absolute")
+    fails(lambda: model.predict(plain), about="fisher_z=True")
+    words = ("--negative", "absolute", "--fisher-z", "--threshold", 0.05, "--density", 0.8)
+    found = record("info", path, *words)
+    assert found["edges"] == expected.n_edges
+    predicted = record("predict", model_path, path, "-o", "-")
+    assert len(predicted["prediction"]) == len(matrices)
+
+
+def test_models_of_matrices_take_edges():
+    """Options of matrices that say nothing do not stop arrays of edges."""
+    cycles = [np.roll(np.eye(n), 1, 1) + np.roll(np.eye(n), -1, 1) for n in range(4, 16)]
+    model = GraphClassifier(RetGK(walks=Walks(5)), **ONE).fit(cycles, [0, 1] * 6)
+    edges = [np.argwhere(cycle) for cycle in cycles]
+    assert np.array_equal(model.predict(edges), model.predict(cycles))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "options", "about"),
+    [
+        (1.5 * SIGNED, {"fisher_z": True}, ("nodes 1 and 3", "-1.5", "fisher_z")),
+        (SIGNED, {"fisher_z": True, "threshold": 0.6}, ("nodes 1 and 3", "-1", "same signal")),
+        (SIGNED, {"density": 0}, ("density", "0")),
+        (SIGNED, {"density": 10}, ("density", "10")),
+        (SIGNED, {"threshold": -0.1}, ("threshold", "-0.1")),
+        (SIGNED, {"fisher_z": "yes"}, ("fisher_z", "yes")),
+        (np.full((2, 2), np.nan), {"fisher_z": True, "density": 0.5}, "graph 0"),
+    ],
+)
+def test_bad_correlations(matrix, options, about):
+    fails(lambda: from_numpy(matrix, negative="absolute", **options), about)
+
+
+def test_edges_are_no_correlations():
+    fails(lambda: as_batch(np.array([[0, 1], [1, 2]] * 2), density=0.5), ("density", "edges"))
 
 
 # files, models and the command line

@@ -34,6 +34,10 @@ class InputWarning(UserWarning):
     """Input that is probably not what the user means."""
 
 
+class ContradictionWarning(InputWarning):
+    """Graphs that nothing tells apart have different targets."""
+
+
 class LeftOutWarning(InputWarning):
     """Graphs that cannot be used were left out, as the caller asked."""
 

@@ -161,6 +161,7 @@ PREDICTORS: Constraints = {
     "n_jobs": EVERYWHERE["n_jobs"],
     "C": several(Number("()", 0)),
     "candidates": (OneOf(("auto", None)), Mapped()),
+    "solver": (OneOf(("auto", "svm", "ridge")),),
     "n_landmarks": (NONE, Whole(1)),
     "verbose": (Whole(0), FLAG),
 }

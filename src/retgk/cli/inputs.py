@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retgk.io.molecules import MoleculeStream, SmilesReading
     from retgk.search.index import SourcePiece
 
-_WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
+_WORDS = {"groups": "group", "subjects": "subject", "predicted": "prediction"}
 
 STREAMED = 20_000
 """Molecules up to which a file is read as a whole."""
@@ -178,7 +178,7 @@ def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[
             f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
             "--split with a file"
         )
-    columns = SmilesReading(reading.smiles_column, reading.target_column)
+    columns = SmilesReading(reading.smiles_column, reading.target_column, reading.skip_invalid)
     texts = smiles_texts(path, columns, reading.max_bytes)
     return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
 
@@ -435,7 +435,7 @@ _OPTIONS = {
     "edges": ("weight", "edge_label", "negative"),
     "json": ("negative",),
     "tu": ("weight_column", "negative"),
-    "arrays": ("negative",),
+    "arrays": ("negative", "fisher_z", "threshold", "density"),
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 

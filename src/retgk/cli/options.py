@@ -247,6 +247,20 @@ class Reading:
             "second part of the graph with labels + and -; an error by default."
         ),
     ] = None
+    fisher_z: Annotated[
+        bool | None,
+        _reading("--fisher-z", help="Matrices of correlations: Fisher's z, without the diagonal."),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        _reading(help="Matrices: leave out edges of smaller absolute weight, and the diagonal."),
+    ] = None
+    density: Annotated[
+        float | None,
+        _reading(
+            help="Matrices: keep this share of the pairs of nodes, the strongest, of every graph."
+        ),
+    ] = None
     smiles_column: Annotated[str | None, _reading(help="CSV: column of the SMILES strings.")] = None
     target_column: Annotated[
         str | None, _reading(help="CSV, --targets: column of the targets.")
@@ -273,8 +287,8 @@ class Reading:
         bool,
         _reading(
             "--skip-invalid",
-            help="Leave out SMILES that RDKit cannot read and graphs without nodes, with their "
-            "targets, and say so; others keep their numbers.",
+            help="Leave out SMILES that RDKit cannot read, rows without SMILES or target, and "
+            "graphs without nodes, with their targets, and say so; others keep their numbers.",
         ),
     ] = False
     targets: Annotated[
@@ -554,8 +568,8 @@ class Learning:
             "--n-components",
             "-D",
             min=VECTORS["n_components"][0].least,
-            help="Random features instead of the exact kernel; 1024 of more than 5,000 graphs. For "
-            "the exact one: --kernel retgk-exact.",
+            help="Random features instead of the exact kernel; 1024 of over 10^12 pairs of nodes. "
+            "For the exact one: --kernel retgk-exact.",
         ),
     ] = None
     C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None

@@ -63,6 +63,7 @@ class FlatGraphs(NamedTuple):
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
     label_columns: tuple[str, ...] = ()
+    smiles: NDArray[Any] | None = None
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -101,9 +102,8 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, columns = (
-        graphs
-    )
+    (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
+    node_ptr, _, labels, names, attributes, reading, _, columns, _ = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -120,13 +120,13 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         reading,
         None if edges is None else edges._replace(codes=edges.codes[entries]),
         columns,
+        None if smiles is None else smiles[start:stop],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, columns = (
-        graphs
-    )
+    (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
+    node_ptr, _, labels, names, attributes, reading, _, columns, _ = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -148,6 +148,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         if edges is None
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
         columns,
+        None if smiles is None else smiles[positions],
     )
 
 
@@ -171,7 +172,13 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
         parts[0].label_columns,
+        _joined_smiles([part.smiles for part in parts]),
     )
+
+
+def _joined_smiles(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
@@ -455,11 +462,11 @@ class GraphBatch(Sequence["GraphBatch"]):
     edge_labels : sequence of hashable, shape (n_entries,), optional
         Discrete labels of edges, the same in both directions. Kernels use them to refine the
         labels of nodes, so only with ``depth`` above zero.
-    negative : {"error", "absolute", "positive", "split"}, default="error"
-        What becomes of negative weights, as in `from_scipy`.
     label_columns : sequence of str, optional
         Names of the values that labels consist of, such as ``("element", "charge")``: where there
         are several, every label is a tuple with a value for each.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -484,6 +491,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     reading : Reading or None
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
+    smiles : ndarray of object, shape (n_graphs,), or None
+        SMILES of the molecules that the graphs are; None where they are others.
 
     Examples
     --------
@@ -506,6 +515,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "label_names",
         "node_ptr",
         "reading",
+        "smiles",
     )
 
     node_ptr: Ints
@@ -515,6 +525,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     label_names: tuple[Hashable, ...]
     label_columns: tuple[str, ...]
     reading: Reading | None
+    smiles: NDArray[Any] | None
     _weights: Floats | None
     _labels: Codes | None
     _edge_labels: EdgeLabels | None
@@ -529,8 +540,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
-        negative: Negative = "error",
         label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> None:
@@ -566,8 +577,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
-        negative: Negative = "error",
         label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> Self:
@@ -589,10 +600,10 @@ class GraphBatch(Sequence["GraphBatch"]):
             Node attributes.
         edge_labels : sequence of hashable, shape (n_edges,), optional
             Labels of the edges, which count with ``depth`` above zero.
-        negative : {"error", "absolute", "positive", "split"}, default="error"
-            What becomes of negative weights, as in `from_scipy`.
         label_columns : sequence of str, optional
             Names of the values that labels consist of.
+        negative : {"error", "absolute", "positive", "split"}, default="error"
+            What becomes of negative weights, as in `from_scipy`.
         symmetrize : bool or {"max", "mean", "sum"}, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -651,11 +662,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.label_names, self.label_columns = arrays.label_names, arrays.label_columns
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
+        self.smiles = arrays.smiles
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
         nodes = (self._labels, self.label_names, self.attributes, self.reading)
-        return FlatGraphs(self.node_ptr, adjacency, *nodes, self._edge_labels, self.label_columns)
+        others = (self._edge_labels, self.label_columns, self.smiles)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, *others)
 
     @property
     def weights(self) -> Floats:

@@ -33,7 +33,7 @@ _KINDS = {
     "grakel": _Kind("GraKeL graphs", ("as_attributes", "negative")),
     "arrays": _Kind(
         "adjacency matrices or arrays of edges",
-        ("negative",),
+        ("negative", "fisher_z", "threshold", "density"),
         ("symmetrize", "missing", "variable"),
     ),
     "json": _Kind("graphs of JSON files", ("weighted", "negative"), ("symmetrize", "missing")),
@@ -45,7 +45,7 @@ _KINDS = {
     "tu": _Kind("graphs of a TU data set", ("weight_column", "negative"), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
+_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "fisher_z", "weighted")
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse, sparray, spmatrix
 
+from retgk._runtime.parameters import FLAG, NONE, Constraints, Number, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, checked_edges, integers
-from retgk.graphs.edges import Negative, Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize, unsigned_weights
 from retgk.graphs.flat import Missing, check_not_masked, offsets
 from retgk.io.objects import (
     LocalEdges,
@@ -55,6 +57,82 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
         )
 
 
+# Matrices of correlations: no diagonal, weak edges left out, Fisher's z
+
+_CORRELATIONS: Constraints = {
+    "fisher_z": (FLAG,),
+    "threshold": (NONE, Number("()", 0)),
+    "density": (NONE, Number("(]", 0, 1)),
+}
+
+
+class Correlations(NamedTuple):
+    """What is done with entries of matrices before they are weights; fields as in `from_scipy`."""
+
+    fisher_z: bool
+    threshold: float | None
+    density: float | None
+
+    @classmethod
+    def checked(cls, fisher_z: Any, threshold: Any, density: Any) -> Correlations:
+        own = {"fisher_z": fisher_z, "threshold": threshold, "density": density}
+        check_parameters(_CORRELATIONS, own)
+        return cls(bool(fisher_z), threshold, density)
+
+    def rows(self, rows: SignedRows, negative: Negative) -> SignedRows:
+        """Rows of edges that count, without self-loops; as they are if nothing is asked for."""
+        if not self.fisher_z and self.threshold is None and self.density is None:
+            return rows
+        weights = unsigned_weights(rows.weights, "positive" if negative == "positive" else "error")
+        first = np.repeat(offsets(rows.sizes)[:-1], rows.sizes)  # node of the graph of every node
+        node = np.repeat(np.arange(len(first)), rows.degrees)
+        strength = np.abs(weights)
+        kept = (node - first[node] != rows.columns) & (weights != 0)
+        # the two directions of an edge may differ in their last digit
+        if self.threshold is not None:
+            kept &= ~(strength < self.threshold * (1 - _ROUNDING))
+        if self.density is not None:
+            graph = np.repeat(np.arange(len(rows.sizes)), rows.sizes)[node]
+            kept &= ~(strength < self._least(strength, kept, graph, rows.sizes)[graph])
+        weights, node, columns = weights[kept], node[kept], rows.columns[kept]
+        if self.fisher_z:
+            _check_correlations(weights, node, columns, rows.sizes)
+            weights = np.arctanh(weights)
+        return SignedRows(rows.sizes, np.bincount(node, minlength=len(first)), columns, weights)
+
+    def _least(self, strength: Floats, kept: NDArray[np.bool_], graph: Ints, sizes: Ints) -> Floats:
+        """Strength of the weakest edge that each graph keeps."""
+        assert self.density is not None
+        found = np.zeros(len(sizes))
+        ends = offsets(np.bincount(graph, minlength=len(sizes)))
+        for number, (first, last) in enumerate(pairwise(ends.tolist())):
+            own = strength[first:last][kept[first:last]]
+            n_kept = 2 * round(self.density * sizes[number] * (sizes[number] - 1) / 2)
+            if n_kept < len(own):
+                weakest = np.sort(own)[-n_kept] if n_kept else np.inf
+                found[number] = weakest * (1 - _ROUNDING)
+        return found
+
+
+def _check_correlations(weights: Floats, node: Ints, columns: Ints, sizes: Ints) -> None:
+    wrong = np.abs(weights) >= 1 - _ROUNDING
+    if not wrong.any():
+        return
+    at = int(np.argmax(wrong))
+    ptr = offsets(sizes)
+    graph = int(np.searchsorted(ptr, node[at], "right")) - 1
+    edge = f"graph {graph}: nodes {node[at] - ptr[graph]} and {columns[at]}"
+    if abs(weights[at]) > 1 + _ROUNDING:
+        raise InvalidInputError(
+            f"{edge} have the weight {weights[at]:g}, and fisher_z is for correlations, which are "
+            "between -1 and 1; leave out fisher_z"
+        )
+    raise InvalidInputError(
+        f"{edge} have the correlation {weights[at]:.0f}, whose Fisher's z is infinite; they have "
+        "the same signal, so leave out one of them, or fisher_z"
+    )
+
+
 Sparse = sparray | spmatrix
 PerGraph = Iterable[Any] | NDArray[Any]
 """For every graph, what belongs to its nodes or edges; that of a single graph may stand alone."""
@@ -70,6 +148,9 @@ def from_scipy(
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     negative: Negative = "error",
+    fisher_z: bool = False,
+    threshold: float | None = None,
+    density: float | None = None,
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -92,6 +173,14 @@ def from_scipy(
         with all nodes, which have the labels "+" and "-" (with their own label, a pair), so that
         kernels compare positive parts with positive and negative with negative ones. It is
         applied before `symmetrize`.
+    fisher_z : bool, default=False
+        Whether weights are correlations r, and become Fisher's z, artanh r. With this and the two
+        next options, matrices are those of correlations, whose diagonal is left out.
+    threshold : float, optional
+        Edges whose weight is smaller in absolute value are left out (before Fisher's z).
+    density : float, optional
+        Share of all pairs of nodes that have an edge: those with the largest weights in absolute
+        value, in each graph apart. Where weights are equal, all of these are kept.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -110,6 +199,7 @@ def from_scipy(
     >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
     GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
     """
+    how = Correlations.checked(fisher_z, threshold, density)
     found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
         _check_matrix(position, matrix.shape, matrix.dtype)
@@ -125,7 +215,7 @@ def from_scipy(
     )
     single = issparse(matrices)
     values = (_one_each(labels, single), _one_each(attributes, single))
-    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+    return _batch_of_rows(how.rows(rows, negative), values, negative, symmetrize, missing)
 
 
 @remembers("arrays")
@@ -135,6 +225,9 @@ def from_numpy(
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     negative: Negative = "error",
+    fisher_z: bool = False,
+    threshold: float | None = None,
+    density: float | None = None,
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -145,7 +238,7 @@ def from_numpy(
     ----------
     matrices : ndarray of shape (n, n) or (n_graphs, n, n), or iterable of (n, n) arrays
         Adjacency matrices; values other than zero are the weights.
-    labels, attributes, negative, symmetrize, missing
+    labels, attributes, negative, fisher_z, threshold, density, symmetrize, missing
         As in `from_scipy`.
 
     Returns
@@ -159,6 +252,7 @@ def from_numpy(
     >>> from_numpy(np.ones((4, 3, 3)) - np.eye(3))
     GraphBatch(4 graphs, 12 nodes, 12 edges)
     """
+    how = Correlations.checked(fisher_z, threshold, density)
     single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
     parts = _dense_parts([matrices] if single else matrices)
     entries = [_dense_entries(part) for part in parts]
@@ -169,7 +263,7 @@ def from_numpy(
         np.concatenate([weights for _, _, weights, _ in entries]),
     )
     values = (_one_each(labels, single), _one_each(attributes, single))
-    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+    return _batch_of_rows(how.rows(rows, negative), values, negative, symmetrize, missing)
 
 
 def _batch_of_rows(

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from retgk._runtime.names import check_keywords, keywords_of, optional_module
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.flat import is_missing
 from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
@@ -90,7 +91,7 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         return graphs
     if not options and isinstance(graphs, GraphDataset):
         return graphs.graphs
-    kind, found = _kind_and_graphs(graphs)
+    kind, found = _kind_and_graphs(graphs, skips_missing=options.get("skip_invalid") is True)
     if options and kind.own:
         owner = f"as_batch of a {kind.name}"
         check_keywords(options, kind.options(), owner, _options_of_other_kinds(kind))
@@ -176,13 +177,23 @@ def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
     shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
     if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
         if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights", "edge_labels"}:
-            return from_edge_lists(arrays, **options)
+            return from_edge_lists(arrays, **_of_edges(options))
         if all(array.dtype.kind in "iu" for array in arrays):
             raise InvalidInputError(
                 "integer arrays of shape (2, 2) may be adjacency matrices or edges; call "
                 "from_numpy or from_edge_lists instead of as_batch"
             )
     return from_numpy(arrays, **options)
+
+
+def _of_edges(options: dict[str, Any]) -> dict[str, Any]:
+    """Options for arrays of edges, without those of correlations."""
+    own = dict.fromkeys(("fisher_z", "threshold", "density"))
+    for name in own.keys() & {name for name, value in options.items() if value}:
+        raise InvalidInputError(
+            f"{name} is an option of matrices of correlations; leave it out with arrays of edges"
+        )
+    return {name: value for name, value in options.items() if name not in own}
 
 
 _ARRAYS = (from_numpy, from_edge_lists)
@@ -222,7 +233,7 @@ def _options_of_other_kinds(own: _Kind) -> dict[str, str]:
     }
 
 
-def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
+def _kind_and_graphs(graphs: Any, *, skips_missing: bool = False) -> tuple[_Kind, Any]:
     """Find the converter, and give it what it takes: one graph, or a list of graphs of its kind."""
     if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
         return _STACK, graphs
@@ -232,7 +243,8 @@ def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
         return kind, graphs
     found = _list_any(graphs)
     _check_not_path(found[0])
-    return _kind_of_all(found), found
+    there = [graph for graph in found if not is_missing(graph)] if skips_missing else found
+    return _kind_of_all(there or found), found
 
 
 def _check_not_path(graph: Any) -> None:

@@ -189,6 +189,17 @@ def missing_targets(targets: NDArray[Any]) -> Flags:
     return np.zeros(targets.shape, bool)
 
 
+def infinite_targets(targets: NDArray[Any]) -> Flags:
+    """Tell where a target is infinite."""
+    if targets.dtype.kind in "fc":
+        found: Flags = np.isinf(targets)
+        return found
+    if targets.dtype.kind != "O":
+        return np.zeros(targets.shape, bool)
+    infinite = [isinstance(value, float) and math.isinf(value) for value in targets.ravel()]
+    return np.array(infinite, bool).reshape(targets.shape)
+
+
 def without_empty_targets(dataset: GraphDataset) -> GraphDataset:
     targets = dataset.targets
     if targets is None or targets.dtype.kind != "f" or not np.isnan(targets).all():

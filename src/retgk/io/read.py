@@ -85,12 +85,13 @@ def read_graphs(
         - JSON, GraphML, GML, edge lists and TUDataset text: ``skip_invalid``, whether to leave out
           graphs without nodes, with their targets and a warning that lists them.
         - TUDataset text: ``weight_column``, as in `load_tudataset`.
-        - Matrices: ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz`` file, of
-          which all variables are graphs by default.
+        - Matrices: ``fisher_z``, ``threshold`` and ``density`` for correlations, as in
+          `from_numpy`; ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz``
+          file, of which all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
-          case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, with a
-          warning that lists them; ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
-          ``atom_attributes``, as in `from_rdkit`.
+          case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and rows
+          without a molecule or target, with a warning that lists them; ``bond_orders``,
+          ``bond_types``, ``add_hydrogens`` and ``atom_attributes``, as in `from_rdkit`.
         - SMILES and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.
 

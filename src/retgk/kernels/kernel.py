@@ -248,6 +248,10 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
         self.intake_ = GraphIntake(batch.reading, batch.is_weighted)
         self.n_graphs_ = len(batch)
 
+    def fit_on(self, batch: GraphBatch, graphs: Ints) -> None:
+        """Fit on some graphs of a batch."""
+        self.fit_batch(batch[graphs])
+
     def gram(self) -> Floats:
         """Kernel matrix of the fitted graphs."""
         check_is_fitted(self)
@@ -793,6 +797,10 @@ class Precomputed(GraphKernel):
     def fit_batch(self, batch: Any) -> None:
         self.matrix_, self.columns_, self.width_ = batch, np.arange(len(batch)), len(batch)
         self.intake_ = GraphIntake()
+
+    def fit_on(self, batch: Any, graphs: Ints) -> None:
+        self.fit_batch(batch)
+        self.matrix_, self.columns_ = None, graphs
 
     def gram(self) -> Floats:
         check_is_fitted(self)
