@@ -583,6 +583,33 @@ def test_pairs_of_groups_that_never_meet_are_not_compared():
     assert found.pairwise[1].to_dict()["p_value"] is None
 
 
+# sizes that differ
+
+
+def test_sizes_that_differ_are_told():
+    rng = np.random.default_rng(0)
+    sides = [[random_graph(rng, 6 / n, n) for _ in range(10)] for n in (50, 100)]
+    facts = "population 1 have 50.0 nodes on average, those of population 2 100.0"
+    with pytest.warns(retgk.errors.InputWarning, match=facts):
+        assert two_sample_test(*sides, rng=0, **QUICK).p_value == 0.01
+    with pytest.warns(retgk.errors.InputWarning, match=facts):
+        k_sample_test(*sides, sides[0], rng=0, **QUICK)
+    remedy = {**QUICK, "compare": "nodes", "walks": Walks(2)}
+    assert two_sample_test(*sides, rng=0, **remedy).p_value > 0.05  # and no warning
+
+
+@pytest.mark.slow
+def test_level_of_sizes_with_two_steps():
+    rng = np.random.default_rng(3)
+
+    def p_value(seed):
+        sides = [[random_graph(rng, 6 / (n - 1), n) for _ in range(10)] for n in (30, 60)]
+        remedy = {**QUICK, "compare": "nodes", "walks": Walks(2), "rng": seed}
+        return two_sample_test(*sides, **remedy).p_value
+
+    assert BAND[0] <= rejections(p_value, 200) <= 0.12
+
+
 # bad input
 
 A = population_graphs(0, 4)
@@ -882,6 +909,10 @@ def test_rounding_is_no_difference_of_nodes():
     assert (found.effect == 0.0).all()
 
 
+DIFFERENT_SIZES = pytest.mark.filterwarnings("ignore:graphs of .* nodes on average")
+
+
+@DIFFERENT_SIZES
 def test_one_of_three_groups_that_differs_is_found():
     found = k_sample_test([H] * 20, [H] * 20, [G] * 20, **SETTINGS)
     assert found.p_value == 0.001
@@ -898,6 +929,7 @@ def test_a_difference_far_above_rounding_is_found():
 # sizes of effects, and their intervals
 
 
+@DIFFERENT_SIZES
 @pytest.mark.parametrize("sizes", [(1, 3), (4, 5)])
 def test_effect_of_graphs_that_are_alike_within_groups_is_infinite(sizes):
     paths = [np.eye(n, k=1) + np.eye(n, k=-1) for n in sizes]

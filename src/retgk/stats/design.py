@@ -20,7 +20,7 @@ from retgk._runtime.parameters import (
 )
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
@@ -115,6 +115,34 @@ def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
             f"{name} has no value for graph {int(np.argmax(missing))}; drop that graph, or give one"
         )
     return found
+
+
+_FEW_STEPS = 2  # with more, means of return probabilities tell sizes that differ
+_SIZES_DIFFER = 0.01
+
+
+def warn_of_sizes(found: Grouping, family: "KernelFamily") -> None:
+    """Warn where groups differ in their numbers of nodes, and the test would see that."""
+    from scipy.stats import kruskal
+
+    counts = found.batch.node_counts
+    n_steps = getattr(family.options.get("walks"), "n_steps", np.inf)
+    few_steps = family.compare == "nodes" and n_steps <= _FEW_STEPS
+    if family.given or family.nodes_correspond or few_steps:
+        return
+    groups = [counts[found.codes == code] for code in range(len(found.names))]
+    if (counts == counts[0]).all() or kruskal(*groups).pvalue >= _SIZES_DIFFER:
+        return
+    means = [float(own.mean()) for own in groups]
+    few, many = int(np.argmin(means)), int(np.argmax(means))
+    warn_user(
+        InputWarning(
+            f"graphs of {found.names[few]} have {means[few]:.1f} nodes on average, those of "
+            f"{found.names[many]} {means[many]:.1f}, and the test sees size as well: long walks "
+            "return with probabilities of about 1/n. compare='nodes' with Walks(n_steps=2) "
+            "hardly sees it"
+        )
+    )
 
 
 # blocks, pairs and subjects
