@@ -53,6 +53,7 @@ class Grouping:
     codes: Ints
     names: tuple[Any, ...]
     are_apart: bool
+    graph_names: tuple[str, ...] | None = None
 
 
 def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
@@ -79,7 +80,15 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
             f"group {name} has {counts.min()} graph; a test needs {_LEAST_GRAPHS} or more in each, "
             "to see how much they vary"
         )
-    return found
+    return replace(found, graph_names=_graph_names(populations))
+
+
+def _graph_names(populations: tuple[Any, ...]) -> tuple[str, ...] | None:
+    """Names of all graphs, where all data sets have some."""
+    names = [getattr(graphs, "graph_names", None) for graphs in populations]
+    if any(own is None for own in names):
+        return None
+    return tuple(str(name) for own in names for name in own)
 
 
 def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:

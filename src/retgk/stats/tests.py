@@ -422,7 +422,8 @@ def k_sample_test(
         graphs = np.flatnonzero((found.codes == first) | (found.codes == second))
         codes = (found.codes[graphs] == second).astype(np.int64)
         names = (found.names[first], found.names[second])
-        pair = Grouping(found.batch[graphs], codes, names, found.are_apart)
+        of_graphs = found.graph_names and tuple(found.graph_names[graph] for graph in graphs)
+        pair = Grouping(found.batch[graphs], codes, names, found.are_apart, of_graphs)
         own = [None if each is None else np.asarray(each)[graphs] for each in (groups, subjects)]
         try:
             return _group_test(pair, family, design_of(own[0], False, own[1], codes), settings)
@@ -556,6 +557,7 @@ def _group_test(
         codes=found.codes,
         effect=effect,
         group_names=found.names,
+        graph_names=found.graph_names,
         are_apart=found.are_apart,
         affinities=affinities(work.mean_kernel, found.codes, design.units),
         evidence=work.evidence(found.codes),
