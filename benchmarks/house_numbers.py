@@ -22,16 +22,16 @@ PACKAGE = ROOT / "src" / "retgk"
 REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
-    "Python files in src": 127,
-    "lines of Python in src": 42_890,
-    "lines of Python and C++ with reproduction": 54_210,
+    "Python files in src": 131,
+    "lines of Python in src": 45_560,
+    "lines of Python and C++ with reproduction": 56_950,
     "folders below src/retgk": 13,
-    "files in the largest package": 14,
+    "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 32_440,
+    "lines of tests": 33_610,
 }
-TRACED = {"fit": (31, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 24)}
+TRACED = {"fit": (32, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (44, 24)}
 """Files that a job enters, and how deep its calls go."""
 
 

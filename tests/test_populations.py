@@ -11,6 +11,7 @@ import scipy.stats
 
 import retgk
 from retgk import Walks, two_sample_test
+from retgk.errors import InputWarning
 from retgk.kernels import Gaussian, Laplacian
 from retgk.stats import association_test, k_sample_test
 from retgk.stats.correspondence import EdgeScan, EdgeWeights
@@ -24,7 +25,7 @@ from retgk.stats.statistics import (
     step_down_p_values,
     within_variance,
 )
-from tests.errors import fails
+from tests.errors import assert_names, fails
 from tests.example_graphs import QUICK, population_graphs, random_graph, random_kernel
 
 # the level, and power
@@ -336,6 +337,7 @@ SMALLEST = {  # labels that no kernel tells apart, by all there are
 }
 
 
+@pytest.mark.filterwarnings("ignore:groups has .* values")
 @pytest.mark.parametrize("case", SMALLEST)
 def test_smallest_p_value_is_that_of_the_clearest_labels(case):
     run, expected = SMALLEST[case]
@@ -668,6 +670,7 @@ BAD = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:groups has .* values")
 @pytest.mark.parametrize(("run", "about"), BAD)
 def test_bad_input(run, about):
     fails(run, about)
@@ -949,6 +952,7 @@ def test_halves_that_are_alike_within_groups_leave_the_interval_open():
     assert "to inf, from halves" in str(found)
 
 
+@pytest.mark.filterwarnings("ignore:groups has .* values")
 @pytest.mark.parametrize("groups", [None, "blocks"])
 @pytest.mark.parametrize("n", [4, 5, 6, 7, 8, 9])
 def test_association_of_few_graphs_has_no_interval(n, groups):
@@ -969,6 +973,17 @@ def test_interval_of_a_correlation_is_one_of_correlations():
     """Halves in which all values are the same have no correlation, not rounding by rounding."""
     found = association_test(PEOPLE, ["a"] * 17 + ["b"] * 3, n_permutations=9, rng=0)
     assert -1 <= found.effect.low <= found.effect.high <= 1
+
+
+def test_groups_in_which_little_can_be_relabelled_are_told():
+    """Each subject an age of its own: the test of all graphs is one of a few, and says so."""
+    ages = [*range(20), 0, 1, 2]
+    with pytest.warns(InputWarning) as told:
+        two_sample_test(PEOPLE[:17], [*PEOPLE[17:], *PEOPLE[:3]], groups=ages, rng=0)
+    facts = ("20 values", "23 graphs", "6 of them", "8 ways", "0.12")
+    assert_names(str(told[0].message), facts)
+    sites = [0, 1] * 10
+    assert two_sample_test(PEOPLE[:10], PEOPLE[10:], groups=sites, n_permutations=9).p_value > 0
 
 
 def test_halves_without_a_block_of_both_groups():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from retgk._runtime.parameters import FLAG, NONE, Constraints, Number, check_par
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, checked_edges, integers
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize, unsigned_weights
 from retgk.graphs.flat import Missing, check_not_masked, offsets
 from retgk.io.objects import (
     LocalEdges,
@@ -27,13 +27,6 @@ from retgk.io.objects import (
     stack_attributes,
 )
 
-# Negative weights, such as those of correlations: what becomes of them, before graphs are made
-
-Negative = Literal["error", "absolute", "positive", "split"]
-"""What becomes of negative weights: an error, their absolute values, no edges, a second part."""
-
-SIGNS = ("+", "-")
-
 _ROUNDING = 1e-9
 
 
@@ -44,13 +37,6 @@ class SignedRows(NamedTuple):
     degrees: Ints
     columns: NDArray[Any]
     weights: Floats
-
-
-def check_negative(negative: object) -> None:
-    if negative not in get_args(Negative):
-        raise InvalidInputError(
-            f"negative must be one of {', '.join(get_args(Negative))}, got {negative!r}"
-        )
 
 
 def warn_of_unit_diagonals(rows: SignedRows) -> None:
@@ -70,32 +56,6 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
                 "leave it out"
             )
         )
-
-
-def unsigned_weights(weights: Any, negative: Negative) -> Any:
-    if negative == "absolute":
-        return np.abs(weights)
-    if negative == "positive":
-        return np.where((weights < 0) & (weights > -np.inf), 0.0, weights)
-    return weights
-
-
-def unsigned_rows(rows: SignedRows, negative: Negative) -> SignedRows:
-    """Rows by a choice; "split" has all nodes twice, and negative edges on the second ones."""
-    if negative != "split":
-        return rows._replace(weights=unsigned_weights(rows.weights, negative))
-    first = np.repeat(offsets(rows.sizes)[:-1], rows.sizes)  # node of the graph of every node
-    size = np.repeat(rows.sizes, rows.sizes)
-    node = np.repeat(np.arange(len(first)), rows.degrees)
-    shift = np.where(rows.weights < 0, size[node], 0)
-    new_rows = node + first[node] + shift  # graphs before have as many nodes again
-    order = np.argsort(new_rows, kind="stable")
-    return SignedRows(
-        2 * rows.sizes,
-        np.bincount(new_rows, minlength=2 * len(first)),
-        (rows.columns + shift)[order],
-        np.abs(rows.weights)[order],
-    )
 
 
 # Matrices of correlations: no diagonal, weak edges left out, Fisher's z
@@ -180,46 +140,6 @@ def _check_correlations(weights: Floats, node: Ints, columns: Ints, sizes: Ints)
     )
 
 
-def unsigned_edges(
-    sizes: list[int], graphs: list[LocalEdges], negative: Negative
-) -> tuple[list[int], list[LocalEdges]]:
-    if negative == "error":
-        return sizes, graphs
-    if negative != "split":
-        return sizes, [
-            graph
-            if graph.weights is None
-            else graph._replace(weights=unsigned_weights(graph.weights, negative))
-            for graph in graphs
-        ]
-    found = []
-    for size, graph in zip(sizes, graphs, strict=True):
-        weights = np.ones(len(graph.edges)) if graph.weights is None else graph.weights
-        edges = graph.edges.astype(np.int64) + np.where(weights < 0, size, 0)[:, None]
-        found.append(LocalEdges(edges, np.abs(weights), graph.labels))
-    return [2 * size for size in sizes], found
-
-
-def signed_labels(labels: Any, sizes: list[int]) -> list[Any]:
-    """Labels of the nodes of both parts: the sign, with the label of the node where it has one."""
-    found: list[Any] = []
-    first = 0
-    for size in sizes:
-        for sign in SIGNS:
-            own = None if labels is None else labels[first : first + size]
-            found += [sign] * size if own is None else [(label, sign) for label in own]
-        first += size
-    return found
-
-
-def doubled_attributes(attributes: Any, sizes: list[int]) -> Any:
-    if attributes is None:
-        return None
-    ptr = offsets(sizes)
-    nodes = [np.tile(np.arange(*ends), 2) for ends in pairwise(ptr)]
-    return attributes[np.concatenate(nodes)]
-
-
 Sparse = sparray | spmatrix
 PerGraph = Iterable[Any] | NDArray[Any]
 """For every graph, what belongs to its nodes or edges; that of a single graph may stand alone."""
@@ -286,7 +206,6 @@ def from_scipy(
     >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
     GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
     """
-    check_negative(negative)
     how = Correlations.checked(fisher_z, threshold, density)
     found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
@@ -340,7 +259,6 @@ def from_numpy(
     >>> from_numpy(np.ones((4, 3, 3)) - np.eye(3))
     GraphBatch(4 graphs, 12 nodes, 12 edges)
     """
-    check_negative(negative)
     how = Correlations.checked(fisher_z, threshold, density)
     single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
     parts = _dense_parts([matrices] if single else matrices)
@@ -365,10 +283,7 @@ def _batch_of_rows(
     sizes = rows.sizes.tolist()
     labels = join_labels(node_values[0], sizes)
     attributes = stack_attributes(node_values[1], sizes, missing)
-    if negative == "split":
-        labels, attributes = signed_labels(labels, sizes), doubled_attributes(attributes, sizes)
     warn_of_unit_diagonals(rows)
-    rows = unsigned_rows(rows, negative)
     return GraphBatch(
         offsets(rows.sizes),
         offsets(rows.degrees),
@@ -376,6 +291,7 @@ def _batch_of_rows(
         rows.weights,
         labels=labels,
         attributes=attributes,
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )
@@ -425,7 +341,6 @@ def from_edge_lists(
     >>> from_edge_lists([[[0, 1], [1, 2]], [[0, 1]]], symmetrize=True)
     GraphBatch(2 graphs, 5 nodes, 3 edges)
     """
-    check_negative(negative)
     single = isinstance(edges, np.ndarray) and edges.ndim == 2
     found = [edges] if single else list_per_graph(edges, "arrays of edges")
     if not found:
@@ -435,14 +350,12 @@ def from_edge_lists(
     known = _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single))
     of_nodes = join_labels(_one_each(labels, single), sizes)
     stacked = stack_attributes(_one_each(attributes, single), sizes, missing)
-    if negative == "split":
-        of_nodes, stacked = signed_labels(of_nodes, sizes), doubled_attributes(stacked, sizes)
-    sizes, known = unsigned_edges(sizes, known, negative)
     return batch_from_local_edges(
         sizes,
         known,
         labels=of_nodes,
         attributes=stacked,
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )

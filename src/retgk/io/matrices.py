@@ -17,8 +17,8 @@ from scipy.sparse import issparse, load_npz
 from retgk._runtime.files import is_gzip, text_lines, unpacked_size
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.graphs.edges import Symmetrize
-from retgk.io.arrays import Negative, from_numpy, from_scipy
+from retgk.graphs.edges import Negative, Symmetrize
+from retgk.io.arrays import from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
 from retgk.io.edges import are_matrix_rows
 from retgk.io.formats import TABLES, Format, Sample, bare_name, ending_of

@@ -37,12 +37,14 @@ from retgk.kernels.graph import (
 from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
 from retgk.stats.correspondence import EdgeWeights, NodeKernels
-from retgk.stats.statistics import can_compare, factor, group_columns
+from retgk.stats.statistics import Relabellings, can_compare, factor, group_columns
 
 ValueKind = Literal["auto", "number", "category"]
 
 _LEAST_GRAPHS = 2  # of a group, for a mean over pairs within it
 _LEAST_FOR_HSIC = 4
+_FEW_WAYS = 40  # of relabelling; half of them are the other half with the labels swapped
+_MANY_WAYS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,11 +229,26 @@ def _between_subjects(names: NDArray[Any], units: Ints, codes: Ints, blocks: Int
 def _permutable(blocks: Ints | None, codes: Ints) -> Ints | None:
     if blocks is None:
         return None
-    cells = np.unique(np.column_stack([blocks, codes]), axis=0)
-    if len(cells) == len(np.unique(blocks)):
+    known, group = np.unique(blocks, return_inverse=True)
+    table = np.zeros((len(known), int(codes.max(initial=0)) + 1), np.int64)
+    np.add.at(table, (group, codes), 1)
+    if ((table > 0).sum(axis=1) == 1).all():
         raise InvalidInputError(
             "every group holds graphs of one label only, so nothing can be permuted within groups; "
             "groups are for what both sides have in common, such as the site of a scan"
+        )
+    n_moving = int(table[(table > 0).sum(axis=1) > 1].sum())
+    n_ways = Relabellings(codes, blocks, 1, 0).n_distinct
+    if 2 * n_moving < len(codes) or n_ways < _FEW_WAYS:
+        ways = f"{n_ways:,}" if n_ways < _MANY_WAYS else f"over {_MANY_WAYS:,}"
+        warn_user(
+            InputWarning(
+                f"groups has {len(table)} values for {len(codes)} graphs: {n_moving} of them are "
+                f"in groups of more than one label, and can be relabelled in {ways} ways (no "
+                f"p-value is below {1 / n_ways:.2g}); groups are for what many graphs share, such "
+                "as a site: make few of many values (decades of ages), give pairs=, or leave "
+                "groups out"
+            )
         )
     return blocks
 
