@@ -975,6 +975,12 @@ def test_interval_of_a_correlation_is_one_of_correlations():
     assert -1 <= found.effect.low <= found.effect.high <= 1
 
 
+def test_few_pairs_are_no_groups_in_which_little_can_be_relabelled():
+    """Nothing warns: pairs are what a study has, and the report knows the smallest p-value."""
+    found = two_sample_test(D[:4], D[4:8], pairs=True, rng=0, **QUICK)
+    assert "no p-value is below 0.12" in str(found)
+
+
 def test_groups_in_which_little_can_be_relabelled_are_told():
     """Each subject an age of its own: the test of all graphs is one of a few, and says so."""
     ages = [*range(20), 0, 1, 2]

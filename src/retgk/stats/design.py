@@ -207,9 +207,11 @@ def design_of(groups: Any, pairs: Any, subjects: Any, codes: Ints) -> Design:
     visits = np.unique(np.column_stack([own, codes]), axis=0)
     if len(visits) == len(names):  # one label each
         return _between_subjects(names, own, codes, blocks)
-    if blocks is not None:
-        own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
-    return Design("pairs" if pairs else "within subjects", codes, _permutable(own, codes))
+    kind: DesignKind = "pairs" if pairs else "within subjects"
+    if blocks is None:
+        return Design(kind, codes, own)
+    own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
+    return Design(kind, codes, _permutable(own, codes))
 
 
 def _between_subjects(names: NDArray[Any], units: Ints, codes: Ints, blocks: Ints | None) -> Design:
@@ -246,7 +248,7 @@ def _permutable(blocks: Ints | None, codes: Ints) -> Ints | None:
                 f"groups has {len(table)} values for {len(codes)} graphs: {n_moving} of them are "
                 f"in groups of more than one label, and can be relabelled in {ways} ways (no "
                 f"p-value is below {1 / n_ways:.2g}); groups are for what many graphs share, such "
-                "as a site: make few of many values (decades of ages), give pairs=, or leave "
+                "as a site: make few of many values (decades of ages), give subjects=, or leave "
                 "groups out"
             )
         )
