@@ -26,7 +26,10 @@ GROUPS = {
     ),
     "Kernels of other authors": (
         "What RetGK is compared with, native, in the same form.",
-        [*(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts"],
+        [
+            *(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts",
+            "kernels.Morgan", "kernels.Descriptors",
+        ],
     ),
     "Parts of RetGK": (
         "Walks, kernels between nodes, and kernels between mean embeddings.",
@@ -72,7 +75,10 @@ GROUPS = {
     ),
     "Compare methods": (
         "Which method is best on these graphs: the same folds for all, in processes with limits.",
-        ["compare", "model_selection.Comparison", "model_selection.scaffold_folds"],
+        [
+            "compare", "model_selection.Comparison", "model_selection.scaffold_folds",
+            "model_selection.scaffold_split",
+        ],
     ),
     "Graphs in memory": (
         "The one graph class, and converters from and to other packages.",
@@ -82,8 +88,9 @@ GROUPS = {
                 f"io.{name}"
                 for name in (
                     "from_networkx", "from_igraph", "from_pyg", "from_rdkit", "from_smiles",
-                    "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists", "from_dataframe",
-                    "from_grakel", "to_networkx", "to_igraph", "to_pyg", "to_grakel",
+                    "are_readable", "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists",
+                    "from_dataframe", "from_grakel",
+                    "to_networkx", "to_igraph", "to_pyg", "to_grakel",
                 )
             ),
             "InvalidInputError",

@@ -768,15 +768,6 @@ def test_fit_and_predict_several_targets(several: Path, tmp_path: Path) -> None:
     assert load_model(model).target_names_ == ("toxic", "polar")
 
 
-def test_graphs_without_a_target_are_left_out(several: Path) -> None:
-    assert_fails(invoke("cv", several, "--target-column", "toxic"), "line 5")
-    options = ("--target-column", "toxic", "--skip-missing", "--skip-invalid", "--folds", 3)
-    result = invoke("cv", several, *options)
-    assert result.exit_code == 0
-    assert "left out 9 molecules without a target" in result.stderr
-    assert record("cv", several, *options)["graphs"] == 36
-
-
 @pytest.mark.slow
 def test_compare_several_targets(several: Path, tmp_path: Path) -> None:
     out = tmp_path / "table.csv"

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import igraph
 import networkx as nx
@@ -19,12 +20,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
+import retgk.io
 from retgk import GraphBatch, InvalidInputError, read_graphs, write_graphs
+from retgk._runtime.names import optional_module
 from retgk.errors import InputWarning
-from retgk.io import from_dataframe, from_igraph, to_grakel, to_igraph, to_pyg, write_parquet
+from retgk.io import convert as conversion
+from retgk.io import (
+    from_dataframe,
+    from_igraph,
+    to_grakel,
+    to_igraph,
+    to_pyg,
+    write_parquet,
+)
 from retgk.io.arrays import from_edge_lists, from_numpy
 from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset
+from retgk.io.formats import formats
 from retgk.io.molecules import from_smiles
 from retgk.io.networkx import from_networkx
 from tests.errors import fails
@@ -128,7 +140,8 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
         ([PATH, 1], "graph 1"),
         ([PATH, np.ones(3)], ("graph 1", "(3,)")),
         (["C", 2.5], "graph 1"),
-        ([[[0, 1], [1, 0]]], "graph 0"),
+        ([[[0, 1], [1, 0]]], ("graph 0", "from_edge_lists")),
+        ([[(0, 1), (1, 2)]], ("graph 0", "from_edge_lists", "symmetrize=True")),
         ({"a": nx.path_graph(3)}, "cannot read graphs from"),
         ({"C", "CC"}, "cannot read graphs from"),
         (b"CC", "cannot read graphs from"),
@@ -222,15 +235,18 @@ def test_order_of_nodes_is_that_of_the_graph(graph: nx.Graph, random: Any) -> No
     shuffled.add_nodes_from((node, graph.nodes[node]) for node in order)
     shuffled.add_edges_from(graph.edges(data=True))
     position = [list(graph).index(node) for node in order]
-    original, converted = (from_networkx(g, label="label") for g in (graph, shuffled))
+    original, converted = (
+        from_networkx(g, label="label", attributes=[]) for g in (graph, shuffled)
+    )
     np.testing.assert_array_equal(dense(converted), dense(original)[np.ix_(position, position)])
     assert names(converted) == [names(original)[i] for i in position]
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
 def test_list_is_the_concatenation_of_its_graphs(found: list[nx.Graph]) -> None:
-    parts = [from_networkx(graph, label="label") for graph in found]
-    assert from_networkx(iter(found), label="label") == GraphBatch.concatenate(parts)
+    options = {"label": "label", "attributes": []}
+    parts = [from_networkx(graph, **options) for graph in found]
+    assert from_networkx(iter(found), **options) == GraphBatch.concatenate(parts)
 
 
 def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
@@ -238,8 +254,11 @@ def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
     nx.set_node_attributes(graph, {1: "O"}, "element")
     nx.set_node_attributes(graph, 1.0, "mass")
     message = r"nodes have 'mass', 'element', which are not used; label= and attributes= read them"
-    with pytest.warns(UserWarning, match=message):
-        from_networkx([graph, graph])
+    for graphs in ([graph, graph], [nx.path_graph(2), graph]):  # the first may have none
+        with pytest.warns(UserWarning, match=message):
+            from_networkx(graphs)
+    with pytest.warns(UserWarning, match="nodes have 'mass', which is not used"):
+        from_networkx(graph, label="element", missing="label")
     assert from_networkx(graph, attributes=[]) == from_networkx(nx.path_graph(3))
     assert from_networkx(graph, attributes="mass").n_attributes == 1
     wide = nx.path_graph(1)
@@ -442,7 +461,8 @@ def test_edges_alone(frame: Any) -> None:
         [3, 2], [[0, 1], [1, 2], [3, 4], [4, 4]], [1, 0.5, 2, 4], symmetrize=True
     )
     assert graphs == expected
-    assert not from_dataframe(frame(EDGES_DATA_FRAMES)).is_weighted
+    with pytest.warns(InputWarning, match="edges have 'w', which is not used; edge_label="):
+        assert not from_dataframe(frame(EDGES_DATA_FRAMES)).is_weighted
 
 
 def test_nodes_give_the_order_labels_and_isolated_nodes() -> None:
@@ -455,6 +475,7 @@ def test_nodes_give_the_order_labels_and_isolated_nodes() -> None:
         return_ids=True,
     )
     assert ids == ["a", "b"]
+    assert graphs.label_columns == ("kind", "role")
     assert graphs.node_counts.tolist() == [2, 4]
     assert [graphs.label_names[code][0] for code in graphs.labels] == list("uyvwxz")
     assert graphs.attributes.ravel().tolist() == [0, 4, 1, 2, 3, 5.5]
@@ -476,8 +497,12 @@ def test_other_names_and_arrow() -> None:
 
 def test_one_graph_data_frames() -> None:
     frame = pd.DataFrame({"source": [0, 1], "target": [1, 0], "w": [1, 3]})
-    graph = from_dataframe(frame, graph_id=None, weight="w")
-    np.testing.assert_array_equal(dense(graph), [[0, 3], [3, 0]])  # the larger of both directions
+    read = partial(from_dataframe, frame, graph_id=None, weight="w")
+    fails(read, about=("graph 0", "weight 1", "weight 3", "symmetrize=True"))
+    for choice, weight in ((True, 3), ("max", 3), ("mean", 2), ("sum", 4)):
+        np.testing.assert_array_equal(dense(read(symmetrize=choice)), [[0, weight], [weight, 0]])
+    both = pd.concat([frame, frame.assign(w=[3, 1])])  # parallel edges: 4 in both directions
+    assert dense(from_dataframe(both, graph_id=None, weight="w"))[0, 1] == 4
 
 
 def changed(frame: dict[str, list[Any]], column: str, row: int, value: Any) -> pd.DataFrame:
@@ -534,6 +559,94 @@ def test_grakel_itself_takes_them() -> None:
     np.testing.assert_array_equal(values, [[4, 0], [0, 4]])
 
 
+# Whatever is exported or written reads back equal, or somebody says what is left out
+
+_BY_NAME = {"label": "label", "attributes": "attributes", "edge_label": "label"}
+_IN_FILES = {**_BY_NAME, "attributes": ["attribute_0", "attribute_1"]}
+READ_BACK: dict[str, dict[str, Any]] = {  # options; only those of values that graphs have are given
+    "to_networkx": _BY_NAME,
+    "to_igraph": _BY_NAME,
+    "to_pyg": {"attributes": "x"},
+    "to_grakel": {},
+    "edges": {},
+    "gml": _IN_FILES,
+    "graphml": _IN_FILES,
+    "json": {},
+    "parquet": {},
+    "tu": {"weight": 0},
+}
+VALUES = {
+    "nothing": {},
+    "weights": {"weights": [0.5, 2.0, 3.0, 0.25]},
+    "labels": {"labels": [3, 1, 2, 2, 3, 1]},
+    "attributes": {"attributes": np.arange(12.0).reshape(6, 2)},
+    "labels of edges": {"edge_labels": [1, 2, 1, 3]},
+}
+VALUES["everything"] = {name: value for own in VALUES.values() for name, value in own.items()}
+LEFT_OUT = {  # all else comes back
+    ("to_grakel", "attributes"),
+    ("to_grakel", "everything"),
+    *(("edges", kind) for kind in ("labels", "attributes", "labels of edges", "everything")),
+}
+
+
+def exporters() -> list[str]:
+    written = [name for name, form in formats().items() if form.write is not None]
+    return [name for name in dir(retgk.io) if name.startswith("to_")] + written
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("name", exporters())
+def test_whatever_is_exported_reads_back_equal(name: str, kind: str, tmp_path: Path) -> None:
+    edges = [[0, 1], [1, 2], [3, 4], [4, 5]]
+    graphs = GraphBatch.from_edges([3, 3], edges, **VALUES[kind], symmetrize=True)
+    if (name, kind) in LEFT_OUT:
+        expected = (InvalidInputError, InputWarning)
+        with pytest.raises(expected, match=r"leave|left out"):
+            exported(name, graphs, tmp_path)
+        return
+    has = {"label": graphs.has_labels, "attributes": graphs.n_attributes > 0}
+    has |= {"edge_label": graphs.has_edge_labels, "weight": graphs.is_weighted}
+    options = {option: value for option, value in READ_BACK[name].items() if has[option]}
+    if "weight" in options:
+        options["weight_column"] = options.pop("weight")
+    found = exported(name, graphs, tmp_path)
+    if name.startswith("to_"):
+        assert as_batch(found, **options) == graphs
+        return
+    data = read_graphs(found, **options)
+    assert data.graphs == graphs
+    if name in ("tu", "json", "parquet"):
+        assert data.targets.tolist() == [4, 7]
+
+
+def exported(name: str, graphs: GraphBatch, folder: Path) -> Any:
+    data = GraphDataset(graphs, np.array([4, 7]), "data")
+    if name.startswith("to_"):
+        with mock.patch.object(conversion, "optional_module", side_effect=_module):
+            return getattr(retgk.io, name)(graphs)
+    form = formats()[name]
+    target = folder / ("out" if form.writes_folder else f"out{form.endings[0]}")
+    write_graphs(data, target, format=name)
+    if form.writes_folder:
+        (target / "targets.txt").unlink()
+    return target
+
+
+def _module(name: str, extra: str) -> Any:
+    """Stand-ins for torch and PyTorch Geometric; other packages are there."""
+    return TENSORS if extra == "pyg" else optional_module(name, extra)
+
+
+TENSORS = SimpleNamespace(
+    long=np.int64,
+    Data=SimpleNamespace,
+    from_numpy=np.asarray,
+    tensor=np.array,
+    get_default_dtype=lambda: np.float64,
+)
+
+
 # Several labels, and categories
 
 
@@ -547,14 +660,18 @@ def people() -> nx.Graph:
 
 def test_several_labels_are_one_tuple(tmp_path: Any) -> None:
     expected = [("a", 1), ("a", 2), ("b", 1)]
-    made = from_networkx(people(), label=["kind", "role"])
+    plain = {"attributes": []}
+    made = from_networkx(people(), label=["kind", "role"], **plain)
     assert made.label_names == tuple(expected)
     assert made.labels.tolist() == [0, 1, 2]
-    assert from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"]) == made
+    assert made.label_columns == ("kind", "role")
+    assert (
+        from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"], **plain) == made
+    )
     nx.write_graphml(people(), tmp_path / "people.graphml")
-    assert read_graphs(tmp_path, label=["kind", "role"]).graphs == made
-    assert from_networkx(people(), label=["kind"]).label_names == (("a",), ("b",))
-    assert from_networkx(people(), label="kind").label_names == ("a", "b")
+    assert read_graphs(tmp_path, label=["kind", "role"], **plain).graphs == made
+    assert from_networkx(people(), label=["kind"], **plain).label_names == (("a",), ("b",))
+    assert from_networkx(people(), label="kind", **plain).label_names == ("a", "b")
     tuple_name = nx.empty_graph(1)
     tuple_name.nodes[0]["a", "b"] = 5
     assert from_networkx(tuple_name, label=("a", "b")).label_names == (5,)

@@ -1,7 +1,14 @@
 """Folds, scorers and machines by which candidates are compared."""
 
+import csv
+import gzip
+import os
+import warnings
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +20,8 @@ from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import SVC
 
-from retgk import GraphBatch, GraphClassifier, GraphRegressor
-from retgk.errors import InputWarning
+from retgk import GraphBatch, GraphClassifier, GraphDataset, GraphRegressor, as_batch
+from retgk.errors import ContradictionWarning, InputWarning
 from retgk.io.molecules import molecule_scaffolds
 from retgk.kernels import ExponentialGraphKernel, PolynomialGraphKernel
 from retgk.learning import ridge, svm
@@ -23,10 +30,11 @@ from retgk.learning.ridge import KernelRidge as RidgeOfAll
 from retgk.learning.ridge import LandmarkRidge, least_squares
 from retgk.learning.selection import fold_mean
 from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
-from retgk.model_selection import scaffold_folds
+from retgk.model_selection import scaffold_folds, scaffold_split
 from retgk.model_selection.table import corrected_t_test
-from tests.errors import fails
+from tests.errors import assert_names, fails
 from tests.example_graphs import of_retgk, three_classes
+from tests.programs import invoke
 
 CODES = st.lists(st.integers(0, 4), min_size=2, max_size=40).map(
     lambda values: np.unique(values, return_inverse=True)[1]
@@ -129,6 +137,34 @@ def test_scaffolds_of_molecules():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "sizes"), [("bbbp", (1631, 204, 204)), ("esol", (902, 113, 113))])
+def test_the_split_of_the_open_graph_benchmark(data_folder, name, sizes):
+    """Their own row numbers."""
+    home = os.environ.get("RETGK_MOLECULES", data_folder.parent / "molecules")
+    folder = Path(home) / "ogb"
+    if not folder.exists():
+        pytest.skip(f"put the splits of the Open Graph Benchmark into {folder} to run this test")
+    with gzip.open(folder / f"{name}_mol.csv.gz", "rt") as file:
+        found = scaffold_split([row["smiles"] for row in csv.DictReader(file)])
+    for own, part, size in zip(found, ("train", "valid", "test"), sizes, strict=True):
+        with gzip.open(folder / f"{name}_{part}.csv.gz", "rt") as file:
+            assert own.tolist() == sorted(map(int, file))
+        assert len(own) == size
+
+
+def test_rare_scaffolds_are_tested():
+    chains, one = ["C" * n for n in range(1, 9)], ["C1CC1", "CC1CC1"]
+    rings = ["c1ccccc1", "C1CCCC1"]
+    train, validation, test = scaffold_split([*rings, *chains, *one], (0.7, 0.2))
+    assert (train.tolist(), validation.tolist(), test.tolist()) == (
+        [2, 3, 4, 5, 6, 7, 8, 9], [10, 11], [0, 1],
+    )  # fmt: skip
+    chiral = ["C[C@H]1CCCCN1C(=O)[C@@H]1CCCN1", "C[C@H]1CCCCN1C(=O)[C@H]1CCCN1"]
+    assert len(set(molecule_scaffolds(chiral))) == 1
+    assert len(set(molecule_scaffolds(chiral, chirality=True))) == 2
+    fails(lambda: scaffold_split(["C", "CC", "CCC"]), ("3 molecules", "train on"))
+
+
 def test_large_molecules_have_no_scaffold(monkeypatch):
     murcko = pytest.importorskip("rdkit.Chem.Scaffolds.MurckoScaffold")
     assert molecule_scaffolds(["C" * 600, "C1CC1" + "C" * 497]) == ["", "C1CC1"]
@@ -610,3 +646,81 @@ def test_differences_that_are_alike() -> None:
     assert np.isnan(corrected_t_test([0.1, 0.1], 9, 1)).all()
     assert np.isnan(corrected_t_test([0.9 - 0.85, 0.8 - 0.75], 9, 1)).all()  # but for rounding
     assert np.isnan(corrected_t_test([0.1], 9, 1).p_value)
+
+
+def told_of(graphs: Any, targets: Any, model: Any = None) -> str:
+    """What `fit` says of equal graphs with different targets."""
+    model = GraphClassifier(candidates=None, C=1) if model is None else model
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(graphs, targets)
+    return " ".join(str(one.message) for one in caught if one.category is ContradictionWarning)
+
+
+def test_equal_graphs_with_different_targets_are_told():
+    triangle, square = (
+        nx.cycle_graph(3),
+        nx.relabel_nodes(nx.cycle_graph(4), dict(enumerate("dbca"))),
+    )
+    graphs = as_batch([triangle, nx.cycle_graph(4), square, triangle, nx.path_graph(2), triangle])
+    message = told_of(graphs, ["b", "a", "b", "a", "b", "b"])
+    facts = "2 groups", "5 of 6 graphs", "graph 0 with b", "graph 3 with a", "duplicate_groups"
+    assert_names(message, facts)
+    named = GraphDataset(graphs, np.array([1, 0, 1, 1, 0, 1]), "x", graph_names=list("uvwxyz"))
+    assert_names(told_of(named, None), ("1 group", "2 of 6 graphs", "'v' with 0", "'w' with 1"))
+    assert told_of(graphs, [1, 0, 0, 1, 0, 1]) == ""
+    assert "graph 3" not in told_of(graphs, [1, 0, 1, 0, 0, 1], weighted(zero_for=3))
+
+
+def weighted(zero_for: int) -> Any:
+    """Classifier whose `fit` leaves one graph out by its weight."""
+
+    class Weighted(GraphClassifier):
+        def fit(self, X: Any, y: Any) -> Any:
+            weights = np.ones(len(X))
+            weights[zero_for] = 0
+            return super().fit(X, y, sample_weight=weights)
+
+    return Weighted(candidates=None, C=1)
+
+
+def test_values_of_equal_graphs_may_differ_a_little():
+    graphs = as_batch([nx.cycle_graph(3), nx.cycle_graph(3), *map(nx.path_graph, range(2, 8))])
+    model = GraphRegressor(candidates=None, C=1)
+    assert told_of(graphs, [1, 1.5, 1, 2, 3, 4, 5, 6.0], model) == ""
+    assert_names(told_of(graphs, [1, 5.5, 1, 2, 3, 4, 5, 6.0], model), ("1 group", "5.5"))
+
+
+def test_what_tells_graphs_apart_is_no_contradiction():
+    ring = [[0, 1], [1, 2], [2, 0]]
+    six, threes = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    differ = [
+        as_batch([six, threes]),  # the same to refinement, not to walks
+        GraphBatch.from_edges(
+            [3, 3], [*ring, *np.add(ring, 3)], symmetrize=True, labels=[0] * 5 + [1]
+        ),
+        GraphBatch.from_edges(
+            [3, 3], [*ring, *np.add(ring, 3)], symmetrize=True, attributes=np.eye(6)[:, 4:]
+        ),
+        GraphBatch.from_edges([3, 3], [*ring, *np.add(ring, 3)], [1] * 5 + [2], symmetrize=True),
+        GraphBatch.from_edges(
+            [3, 3], [*ring, *np.add(ring, 3)], symmetrize=True, edge_labels=[0] * 5 + [1]
+        ),
+    ]
+    for pair in differ:
+        assert told_of(pair[[0, 1, 0, 1]], [0, 1, 0, 1]) == ""
+        assert_names(told_of(pair[[0, 1, 0, 1]], [0, 1, 1, 0]), "2 groups")
+
+
+def test_a_cross_validation_tells_of_equal_graphs_once(tmp_path):
+    path = tmp_path / "few.csv"
+    rows = [f"m{n},{smiles},{n % 2}" for n, smiles in enumerate(["CCO", "OCC", "CCC", "CCN"] * 3)]
+    path.write_text("\n".join(["name,smiles,y", *rows]))
+    for command in ("cv", "compare"):
+        more = ["--methods", "size"] if command == "compare" else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ContradictionWarning)
+            result = invoke(command, path, "--target-column", "y", "--folds", "3", *more)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.count("different targets") == 1
+        assert "'m0' with 0" in result.stderr

@@ -51,7 +51,7 @@ from retgk.learning.metrics import (
     fold_answer,
     selecting_model,
 )
-from retgk.learning.targets import is_regression
+from retgk.learning.targets import is_regression, training_set, warn_of_contradictions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -311,6 +311,7 @@ def cv(
         targets = required_targets(collection, several=protocol == "nested")
         regression = is_regression(learning.task, targets)
         metrics = chosen_metrics(learning.metric, regression)
+        warn_of_contradictions(training_set(collection), regression, walks.n_jobs)
     graphs = collection.graphs
     seeds = range(walks.seed, walks.seed + splitting.repetitions)
     with cluster.client(common) as client, watch.timing("cross-validation"):
@@ -559,7 +560,8 @@ class Methods:
             "--method",
             "-m",
             metavar="NAME,...",
-            help="{methods}. Repeatable, or names with commas. Default: {default_methods}.",
+            help="{methods}. Repeatable, or names with commas. Default: {default_methods}; of "
+            "molecules {molecule_methods}.",
             autocompletion=method_names,
         ),
     ] = None
@@ -592,12 +594,13 @@ class Methods:
     seed: Annotated[int, _compare(min=0, help="Seed of everything random.")] = 0
 
     @property
-    def names(self) -> list[str]:
-        from retgk.model_selection.methods import DEFAULT_METHODS
+    def names(self) -> list[str] | None:
+        """Those that are named; None for the usual ones."""
+        from retgk.model_selection.methods import checked_names
 
-        given = self.methods or DEFAULT_METHODS
+        given = self.methods or ()
         names = [name.strip() for text in given for name in text.split(",") if name.strip()]
-        return list(dict.fromkeys(names))
+        return checked_names(list(dict.fromkeys(names))) or None
 
 
 Outputs = Annotated[
@@ -639,10 +642,9 @@ def compare(
     that have the target.
     """
     check_metric_names(methods.metric)
-    from retgk.model_selection.methods import checked_names
     from retgk.model_selection.table import DONE, checked_ending
 
-    names = checked_names(methods.names)
+    names = methods.names
     splitting.check()
     cluster.check()
     for path in output or ():
@@ -731,6 +733,7 @@ def _plan(
 
     targets = required_targets(collection)
     regression = is_regression(methods.task, targets)
+    warn_of_contradictions(training_set(collection), regression, methods.n_jobs)
     seeds = range(methods.seed, methods.seed + splitting.repetitions)
     folds = outer_folds(
         collection, source, reading, splitting, targets, regression=regression, seeds=seeds

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retgk.io.molecules import MoleculeStream, SmilesReading
     from retgk.search.index import SourcePiece
 
-_WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
+_WORDS = {"groups": "group", "subjects": "subject", "predicted": "prediction"}
 
 STREAMED = 20_000
 """Molecules up to which a file is read as a whole."""
@@ -47,24 +47,9 @@ def read_collection(
     with left_out_as_note(common):
         dataset = _read_source(source, reading, read_jobs(n_jobs))
     dataset = replace(dataset, graphs=used_graphs(dataset.graphs, reading))
-    if reading.skip_missing:
-        dataset = _with_known_targets(dataset, common)
     if announce:
         note(common, f"{dataset.name}: {dataset.graphs!r}")
     return dataset
-
-
-def _with_known_targets(dataset: GraphDataset, common: Common) -> GraphDataset:
-    """Leave out graphs that have no target."""
-    from retgk.io.dataset import graph_numbers, missing_targets
-
-    if dataset.targets is None:
-        return dataset
-    missing = missing_targets(dataset.targets).reshape(len(dataset), -1).all(axis=1)
-    if not missing.any():
-        return dataset
-    note(common, f"{dataset.name}: {int(missing.sum()):,} graphs without a target are left out")
-    return replace(dataset, rows=graph_numbers(dataset))[~missing]
 
 
 def molecule_stream(
@@ -137,8 +122,8 @@ def required_targets(dataset: GraphDataset, *, several: bool = False) -> NDArray
     if (graph := dataset.first_without_target()) is not None:
         finite = "finite " if targets[graph] in (float("inf"), -float("inf")) else ""
         raise InvalidInputError(
-            f"{dataset.name}: graph {graph} has no {finite}target; drop it, leave such out with "
-            "--skip-missing, or give all targets with --targets"
+            f"{dataset.name}: graph {graph} has no {finite}target; drop it, or give all targets "
+            "with --targets"
         )
     return targets
 
@@ -248,8 +233,9 @@ def reading_options(reading: Reading) -> dict[str, Any]:
         given["target_column"] = names
     if len(names) > 1 or names == ["all"]:  # collections of many targets have gaps of all kinds
         given["skip_invalid"] = True
-    own = ("data_home", "use_labels", "use_attributes", "use_edge_labels", "symmetrize_by")
-    return {name: value for name, value in given.items() if value is not None and name not in own}
+    own = {name for name in given if name.startswith("use_")} | {"data_home", "symmetrize_by"}
+    found = {name: value for name, value in given.items() if value is not None and name not in own}
+    return found if reading.use_weights else found | {"weight": None}
 
 
 def _read_by_name(name: str, reading: Reading) -> GraphDataset:
@@ -271,6 +257,9 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
             name,
             reading.data_home,
             symmetrize=reading.directions,
+            weight_column=reading.weight_column,
+            negative=reading.negative or "error",
+            skip_invalid=reading.skip_invalid,
             max_bytes=reading.max_bytes,
         )
     )
@@ -305,8 +294,8 @@ def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
 
 @contextmanager
 def left_out_as_note(common: Common) -> Iterator[None]:
-    """Show the warning about molecules that were left out, as asked, as a note."""
-    from retgk.io.molecules import LeftOutWarning
+    """Show the warning about graphs that were left out, as asked, as a note."""
+    from retgk.errors import LeftOutWarning
 
     with warnings.catch_warnings():
         show_other = warnings.showwarning
@@ -456,9 +445,11 @@ MaxSteps = Annotated[
 # What a model remembers, by kind of graphs; only attributes of atoms have another field here.
 _OPTIONS = {
     "molecules": ("attributes", "add_hydrogens", "bond_orders", "bond_types"),
-    "networkx": ("label", "attributes", "categorical", "weight", "edge_label"),
-    "edges": ("weighted",),
-    "arrays": ("negative",),
+    "networkx": ("label", "attributes", "categorical", "weight", "edge_label", "negative"),
+    "edges": ("weight", "edge_label", "negative"),
+    "json": ("negative",),
+    "tu": ("weight_column", "negative"),
+    "arrays": ("negative", "fisher_z", "threshold", "density"),
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 
@@ -502,6 +493,9 @@ def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Re
         "use_labels": reading.use_labels and fitted.labels,
         "use_attributes": reading.use_attributes and fitted.attributes,
         "use_edge_labels": reading.use_edge_labels and fitted.edge_labels,
+        "use_weights": reading.use_weights
+        and fitted.options.get("weight", True) is not None
+        and fitted.options.get("weighted", True),
     }
     named = reading.named_values() if fitted.kind == "networkx" else {}
     for name in _OPTIONS.get(fitted.kind, ()):

@@ -34,7 +34,7 @@ from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial, mean_hits
 from retgk.learning.selection import ClassificationTask, Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
-from retgk.learning.targets import training_set
+from retgk.learning.targets import training_set, warn_of_contradictions
 
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 SolverName = Literal["auto", "svm", "ridge"]
@@ -235,6 +235,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
             seed = whole_seed(self.random_state, n_bits=31)
             task = classification_task(data, self.class_weight, self.cv, seed)
             self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
+            warn_of_contradictions(data, False, self.n_jobs)
             way = way_to_fit(self, data.batch, self._demand(task), seed)
             score: Score = mean_hits(task.trial, task.weights)
             if self.scoring is not None:

@@ -33,7 +33,7 @@ from retgk.learning.outcomes import Trial, ValueOutcomes, mean_r2
 from retgk.learning.ridge import RidgeMaker
 from retgk.learning.selection import Score
 from retgk.learning.svm import Solver
-from retgk.learning.targets import real_targets, training_set
+from retgk.learning.targets import real_targets, training_set, warn_of_contradictions
 
 
 class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -191,6 +191,7 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
             values = real_targets(data.targets)
             self.target_ndim_, n_graphs = values.ndim, len(values)
             columns = values.reshape(n_graphs, -1)
+            warn_of_contradictions(data, True, self.n_jobs)
             if n_graphs == 1:
                 raise InvalidInputError(
                     "there is one graph (n_samples=1); a regressor needs several"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Flags, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, checked_positions
 from retgk.graphs.flat import is_missing
 
@@ -132,6 +132,27 @@ class GraphDataset:
 
 def graph_numbers(dataset: GraphDataset) -> Ints:
     return np.arange(len(dataset)) if dataset.rows is None else dataset.rows
+
+
+def rows_without(empty: Sequence[int], n_graphs: int, place: Any) -> Ints | None:
+    """Numbers of the graphs that are left, and a warning that names those without nodes."""
+    if not len(empty):
+        return None
+    if len(empty) == n_graphs:
+        raise InvalidInputError(f"{place}: no graph has nodes")
+    shown = ", ".join(map(str, empty[:_MOST_SHOWN])) + ", ..." * (len(empty) > _MOST_SHOWN)
+    many = "s" * (len(empty) > 1)
+    warn_user(
+        LeftOutWarning(
+            f"{place}: left out {len(empty):,} graph{many} without nodes, with their targets: "
+            f"graph{many} {shown}"
+        )
+    )
+    return np.delete(np.arange(n_graphs), empty)
+
+
+_MOST_SHOWN = 20
+LEAVE_OUT = "skip_invalid=True leaves such graphs out, with their targets"
 
 
 def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:

@@ -1,7 +1,6 @@
 """Molecules: those of RDKit, SMILES strings, and files of them; atoms are nodes, bonds edges."""
 
 import re
-import warnings
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +19,9 @@ from retgk._runtime.names import name_advice, optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
 from retgk.array_types import Ints
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.graphs.flat import offsets
+from retgk.graphs.flat import is_missing, offsets
 from retgk.graphs.reading import Reading, reading_of
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import TABLES, Format, Sample, ending_of
@@ -32,14 +31,18 @@ from retgk.io.objects import (
     batch_from_local_edges,
     both_directions,
     is_rdkit,
+    iterable_graphs,
     list_graphs,
     remembers,
 )
 from retgk.io.tables import (
     MEMORY_FACTOR,
+    cell_text,
+    check_values,
     column_position,
     delimiter_in,
     filled_cell,
+    missing_numbers,
     numbers_in,
     table_rows,
     typed_targets,
@@ -111,7 +114,17 @@ def from_rdkit(
     """
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(enumerate(found))
+    return reader.batch(enumerate(found), _texts_of(found))
+
+
+def _texts_of(molecules: Sequence[Any]) -> list[str] | None:
+    """SMILES of molecules; None where RDKit cannot write one, as of bonds that are of no type."""
+    chem = rdkit_chem()
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        try:
+            return [chem.MolToSmiles(chem.Mol(own)) for own in molecules]  # writing changes one
+        except RuntimeError:
+            return None
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -141,11 +154,14 @@ class MoleculeReader:
     def reading(self) -> Reading:
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
-    def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
+    def batch(
+        self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str] | None
+    ) -> GraphBatch:
         """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
         batch.reading = self.reading()
+        batch.smiles = None if smiles is None else np.array(smiles, object)
         return batch
 
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
@@ -285,6 +301,7 @@ def from_smiles(
     add_hydrogens: bool = False,
     bond_orders: bool = False,
     bond_types: bool = False,
+    skip_invalid: bool = False,
     n_jobs: int | None = None,
 ) -> GraphBatch:
     """
@@ -296,6 +313,9 @@ def from_smiles(
         The molecules. Those that RDKit cannot read are an error, which lists them.
     attributes, add_hydrogens, bond_orders, bond_types
         As in `from_rdkit`.
+    skip_invalid : bool, default=False
+        Whether to leave out strings that RDKit cannot read, and those that are missing or empty,
+        with a warning that lists them. `are_readable` tells of each, so that targets stay aligned.
     n_jobs : int, optional
         Processes; None for one, -1 for all cores. It changes no result. Up to 20,000 molecules are
         read in this process in any case: unlike threads, processes take seconds to start. Inside
@@ -309,6 +329,7 @@ def from_smiles(
     See Also
     --------
     iter_smiles : The same piece by piece, for more molecules than fit into memory.
+    are_readable : Which strings RDKit can read.
 
     Examples
     --------
@@ -317,8 +338,52 @@ def from_smiles(
     """
     rdkit_chem()
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
-    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    return parsed_smiles(reader, found, n_jobs).graphs
+    if not skip_invalid:
+        found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
+        return parsed_smiles(reader, found, n_jobs).graphs
+    texts = _texts_or_empty(smiles)
+    parsed = parsed_smiles(reader, texts, n_jobs, skip_invalid=True)
+    empty = [number for number in parsed.unreadable if not texts[number].strip()]
+    if not len(parsed.graphs):
+        raise InvalidInputError("RDKit can read none of the SMILES strings")
+    warn_of_left_out(_left_out(parsed.unreadable, empty, "graph"))
+    return parsed.graphs
+
+
+def are_readable(smiles: Iterable[str]) -> NDArray[np.bool_]:
+    """
+    Tell which SMILES strings RDKit can read: those that ``skip_invalid`` keeps.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+        The molecules; None, NaN and empty strings are such as cannot be read.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_strings,)
+        Whether each can be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smiles, targets = ["CCO", "C1CC", "", "CC"], np.array([1, 0, 0, 1])
+    >>> are_readable(smiles)
+    array([ True, False, False,  True])
+    >>> targets[are_readable(smiles)]
+    array([1, 1])
+    """
+    texts = _texts_or_empty(smiles)
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        return np.fromiter((_has_atoms(_molecule(text)) for text in texts), bool, len(texts))
+
+
+def _texts_or_empty(smiles: Any) -> list[str]:
+    found = [smiles] if isinstance(smiles, str) else list(iterable_graphs(smiles))
+    absent = [is_missing(text) for text in found]
+    return list(
+        _checked_texts("" if gone else text for text, gone in zip(found, absent, strict=True))
+    )
 
 
 def iter_smiles(
@@ -367,8 +432,8 @@ def iter_smiles(
     return (piece.graphs for piece in parsed_pieces(reader, _checked_texts(smiles), n_jobs))
 
 
-def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
-    """Bemis-Murcko scaffolds as SMILES without chirality; empty without rings."""
+def molecule_scaffolds(smiles: Iterable[str], *, chirality: bool = False) -> list[str]:
+    """Bemis-Murcko scaffolds as SMILES; empty without rings."""
     parse = rdkit_chem().MolFromSmiles
     scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
@@ -386,7 +451,7 @@ def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
                     "or split by groups of your own"
                 )
             murcko = scaffold.MurckoScaffoldSmiles
-            texts.append(murcko(mol=molecule, includeChirality=False) if has_rings else "")
+            texts.append(murcko(mol=molecule, includeChirality=chirality) if has_rings else "")
             advance(1)
     return texts
 
@@ -426,18 +491,24 @@ def _parsed_piece(
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
+    read: list[str] = []
 
     def kept() -> Iterator[tuple[int, Any]]:
         for number, molecule in enumerate(map(_molecule, smiles), first):
-            if molecule is None:
+            if not _has_atoms(molecule):
                 unreadable.append(number)
             else:
+                read.append(smiles[number - first])
                 yield number, molecule
 
     if skip_invalid:
-        return ParsedPiece(reader.batch(kept()), unreadable)
+        return ParsedPiece(reader.batch(kept(), read), unreadable)
     found = _readable(map(_molecule, smiles), smiles, first)
-    return ParsedPiece(reader.batch(enumerate(found, first)), [])
+    return ParsedPiece(reader.batch(enumerate(found, first), smiles), [])
+
+
+def _has_atoms(molecule: Any) -> bool:
+    return molecule is not None and molecule.GetNumAtoms() > 0
 
 
 def _checked_texts(smiles: Iterable[Any]) -> Iterator[str]:
@@ -503,6 +574,10 @@ def _unreadable_error(smiles: Sequence[str], first: int, positions: list[int]) -
 
 
 def _reason_in_brackets(chem: Any, smiles: str) -> str:
+    if smiles.startswith(("InChI=", "1S/")):
+        return " (it is an InChI; MolFromInchi and MolToSmiles of rdkit.Chem make SMILES of it)"
+    if smiles.count(">") == 2:
+        return " (it is a reaction; give one of its molecules, or all of one side joined by dots)"
     molecule = chem.MolFromSmiles(smiles, sanitize=False)
     if molecule is None:
         return " (it is not well formed)"
@@ -525,13 +600,9 @@ EVERY_COLUMN = "all"
 """In place of the name of a column of targets: every column of numbers."""
 
 
-class LeftOutWarning(InputWarning):
-    """Molecules that RDKit cannot read were left out, as the caller asked."""
-
-
 class _Molecule(NamedTuple):
     line: int
-    smiles: str
+    smiles: str  # empty where a cell that it needs is
     name: str
     target: str | tuple[str, ...] | None = None
 
@@ -543,7 +614,6 @@ class SmilesReading:
     smiles_column: str | None = None
     target_column: str | Sequence[str] | None = None
     skip_invalid: bool = False
-    skip_missing: bool = False
     bond_orders: bool = False
     atom_attributes: str | Sequence[str] = ()
     add_hydrogens: bool = False
@@ -566,23 +636,21 @@ def _read(
         raise InvalidInputError("SMILES are read from one file")
     (path,) = files
     molecules = list(_molecules(path, reading))
-    rows = None
-    if reading.skip_missing:
-        rows = np.array([row for row, own in enumerate(molecules) if _has_target(own)], np.int64)
-        if n_left_out := len(molecules) - len(rows):
-            note = f"{path}: left out {n_left_out:,} molecules without a target"
-            warnings.warn(note, LeftOutWarning, stacklevel=4)
-        molecules = [molecules[row] for row in rows]
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
+    if reading.skip_invalid:
+        single = [own.target if isinstance(own.target, str) else "" for own in molecules]
+        for row in missing_numbers(single):
+            molecules[row] = molecules[row]._replace(smiles="")
     texts = [molecule.smiles for molecule in molecules]
     with _naming(path):
         found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
+    rows = None
     if reading.skip_invalid:
-        _warn_of_left_out(path, [molecules[row].line for row in found.unreadable])
-        kept = np.delete(np.arange(len(molecules)), found.unreadable)
-        rows = kept if rows is None else rows[kept]
-        molecules = [molecules[row] for row in kept]
+        left_out = [molecules[row] for row in found.unreadable]
+        _warn_of_lines(path, left_out)
+        rows = np.delete(np.arange(len(molecules)), found.unreadable)
+        molecules = [molecules[row] for row in rows]
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
     targets, names = _targets_of(molecules, path, reading)
@@ -596,18 +664,13 @@ def _read(
     )
 
 
-def _has_target(molecule: _Molecule) -> bool:
-    own = molecule.target
-    cells = own if isinstance(own, tuple) else (own or "",)
-    return any(cell.lower() not in ("", "nan", "na") for cell in cells)
-
-
 def _targets_of(
     molecules: Sequence[_Molecule], path: Path, reading: SmilesReading
 ) -> tuple[NDArray[Any] | None, list[str] | None]:
     """Targets as numbers or texts; of several columns numbers alone, with their names."""
     found = [molecule.target for molecule in molecules if molecule.target is not None]
     texts = [target for target in found if isinstance(target, str)]
+    check_values(texts, lambda row: f"{path}, line {molecules[row].line}")
     if texts or not found:
         return (typed_targets(texts) if texts else None), None
     _, columns, is_every = _columns_of(path, reading)
@@ -666,7 +729,7 @@ class MoleculeStream:
                 under_way.append(molecule)
                 yield molecule.smiles
 
-        stop, left_out = first, []
+        stop, left_out = first, list[_Molecule]()
         skip_invalid = self.reading.skip_invalid
         with _naming(self.path):
             for piece in parsed_pieces(
@@ -675,14 +738,14 @@ class MoleculeStream:
                 unread = {row - stop for row in piece.unreadable}
                 own = [under_way.popleft() for _ in range(len(piece.graphs) + len(unread))]
                 stop += len(own)
-                left_out += [own[row].line for row in sorted(unread)]
+                left_out += [own[row] for row in sorted(unread)]
                 if len(piece.graphs):
                     kept = [row for row in range(len(own)) if row not in unread]
                     numbers = [stop - len(own) + row for row in kept]
                     names = [own[row].name for row in kept]
                     graphs = _with_column(piece.graphs, self.reading)
                     yield StreamPiece(stop, numbers, names, graphs)
-        _warn_of_left_out(self.path, left_out)
+        _warn_of_lines(self.path, left_out)
 
     def sample(self, n_molecules: int) -> GraphBatch:
         """Read molecules from all over the file, about so many; bad ones are left out."""
@@ -766,13 +829,19 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
     is_single = not is_every and isinstance(reading.target_column, str)
     value: str | tuple[str, ...] | None = None
     for line, row in rows:
-        smiles = filled_cell(row, smiles_at, names, path, line)
-        if is_single and not reading.skip_missing:
-            value = filled_cell(row, columns[0][0], names, path, line)
-        elif columns:
-            cells = tuple(row[at].strip() if at < len(row) else "" for at, _ in columns)
+        smiles, value = cell_text(row, smiles_at), None
+        cells = tuple(cell_text(row, at) for at, _ in columns)
+        if columns:
             value = cells[0] if is_single else cells
-        name = row[name_at].strip() if name_at is not None and name_at < len(row) else ""
+        if not smiles or value == "":
+            if not reading.skip_invalid:
+                column = names[smiles_at if not smiles else columns[0][0]]
+                raise InvalidInputError(
+                    f"{path}, line {line}: the column {column!r} is empty; fill it, or drop the "
+                    "line; skip_invalid=True leaves such out"
+                )
+            smiles = ""
+        name = "" if name_at is None else cell_text(row, name_at)
         yield _Molecule(line, smiles, name or smiles, value)
 
 
@@ -797,22 +866,39 @@ def _columns_of(
 
 
 def _listed_molecules(path: Path) -> Iterator[_Molecule]:
+    is_first = True
     for number, line in text_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):
             smiles, *rest = text.split(maxsplit=1)
-            yield _Molecule(number, smiles, rest[0] if rest else smiles)
+            if not (is_first and "smiles" in smiles.lower()):  # a line of names of columns
+                yield _Molecule(number, smiles, rest[0] if rest else smiles)
+            is_first = False
 
 
-def _warn_of_left_out(path: Path, lines: Sequence[int]) -> None:
-    if lines:
-        many = "s" * (len(lines) > 1)
-        listed = f"line{many} {', '.join(map(str, lines))}"
-        warnings.warn(
-            f"{path}: left out {len(lines)} molecule{many} RDKit cannot read: {listed}",
-            LeftOutWarning,
-            stacklevel=5,
-        )
+def _warn_of_lines(path: Path, molecules: Sequence[_Molecule]) -> None:
+    lines = [molecule.line for molecule in molecules]
+    empty = [molecule.line for molecule in molecules if not molecule.smiles]
+    told = _left_out(lines, empty, "line")
+    warn_of_left_out(told and f"{path}: {told}")
+
+
+def _left_out(numbers: Sequence[int], empty: Sequence[int], what: str) -> str:
+    """What was left out in words, given where it is; and where there was nothing to read."""
+    unread = sorted(set(numbers) - set(empty))
+
+    def counted(where: Sequence[int], noun: str, why: str) -> str:
+        listed = f"{what}{'s' * (len(where) > 1)} {', '.join(map(str, where))}"
+        return f"{len(where)} {noun}{'s' * (len(where) > 1)} {why}: {listed}"
+
+    told = [counted(unread, "molecule", "RDKit cannot read")] if unread else []
+    told += [counted(empty, "row", "without SMILES or target")] if empty else []
+    return f"left out {'; '.join(told)}" if told else ""
+
+
+def warn_of_left_out(told: str) -> None:
+    if told:
+        warn_user(LeftOutWarning(told))
 
 
 def _sniff(sample: Sample) -> bool:

@@ -23,6 +23,8 @@ from retgk.kernels.node import Matern as Matern
 from retgk.kernels.node import NodeKernel as NodeKernel
 from retgk.kernels.node import Polynomial as Polynomial
 from retgk.kernels.others.deep_graph import DeepGraph as DeepGraph
+from retgk.kernels.others.fingerprints import Descriptors as Descriptors
+from retgk.kernels.others.fingerprints import Morgan as Morgan
 from retgk.kernels.others.graph_invariant import GraphInvariant as GraphInvariant
 from retgk.kernels.others.graphlets import Graphlets as Graphlets
 from retgk.kernels.others.graphlets import graphlet_counts as graphlet_counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from retgk._runtime.names import name_advice
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
@@ -360,7 +361,7 @@ def fold_scorer(scoring: Any, model: Any, trial: Trial) -> FoldScorer:
 
 
 class FoldAnswer(NamedTuple):
-    """Test graphs of a fold, predictions, parameters chosen, and seconds where measured."""
+    """Test graphs of a fold, predictions, parameters chosen, and seconds, where measured."""
 
     test: NDArray[Any]
     predictions: NDArray[Any]
@@ -368,6 +369,7 @@ class FoldAnswer(NamedTuple):
     decisions: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None
     seconds: float | None = None
+    processor: float | None = None
     method: str | None = None
     """Kernel and machine in words, where the model says."""
 
@@ -402,14 +404,16 @@ def fold_answer(
     """Train a model on a fold, and ask it for predictions, decision values and probabilities."""
     from retgk.learning.outcomes import ClassOutcomes
 
-    start = time.perf_counter()
-    fitted, test = _fitted(model, graphs, targets, fold, number), graphs[fold.test]
+    start, worked, test = time.perf_counter(), processor_seconds(), graphs[fold.test]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # told once, of all folds
+        fitted = _fitted(model, graphs, targets, fold, number)
     columns: NDArray[Any] | None = None
     if getattr(fitted, "multilabel_", False) and hasattr(fitted, "calibration_coef_"):
         columns, likely = fitted.decision_function(test), fitted.predict_proba(test)
         signs, own = (columns > 0).astype(np.int64), chosen_parameters(fitted)
-        seconds = time.perf_counter() - start
-        return FoldAnswer(fold.test, signs, own, columns, likely, seconds, fitted.method_)
+        took = time.perf_counter() - start, processor_seconds() - worked
+        return FoldAnswer(fold.test, signs, own, columns, likely, *took, fitted.method_)
     if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decision values
         decisions = fitted.decision_function(test)
         columns = decisions.reshape(len(decisions), -1)
@@ -417,12 +421,18 @@ def fold_answer(
     else:
         predictions = np.asarray(fitted.predict(test))
     # what else models of others are asked for is no part of training and predicting
-    seconds = time.perf_counter() - start
+    took = time.perf_counter() - start, processor_seconds() - worked
     chosen, method = chosen_parameters(fitted), getattr(fitted, "method_", None)
-    if not hasattr(fitted, "classes_"):
-        return FoldAnswer(fold.test, predictions, chosen, seconds=seconds, method=method)
-    values = _class_values(fitted, test, columns, np.unique(targets))
-    return FoldAnswer(fold.test, predictions, chosen, *values, seconds, method)
+    values: _Values = (None, None)
+    if hasattr(fitted, "classes_"):
+        values = _class_values(fitted, test, columns, np.unique(targets))
+    return FoldAnswer(fold.test, predictions, chosen, *values, *took, method)
+
+
+def processor_seconds() -> float:
+    """Processor time of all threads of this process, and of processes of its own that ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 def chosen_parameters(model: Any) -> dict[str, Any]:

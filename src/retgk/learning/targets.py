@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
 from retgk.io.dataset import GraphDataset, infinite_targets, missing_targets, target_array
 from retgk.learning.folds import Grouping
@@ -19,7 +19,12 @@ from retgk.learning.folds import Grouping
 
 
 def targets_of(X: Any, y: Any) -> Any:
-    return X.targets if y is None and isinstance(X, GraphDataset) else y
+    """Targets as given, else those that come with the graphs."""
+    if y is not None:
+        return y
+    from retgk.io.convert import known_targets  # the help of commands does without it
+
+    return known_targets(X)
 
 
 def graphs_and_targets(
@@ -142,6 +147,8 @@ class TrainingSet(NamedTuple):
     """Place of every graph among those that the user gave."""
     n_given: int
     """Number of graphs that the user gave."""
+    names: Sequence[str] | None = None
+    """Name of every graph, where the user gave some."""
 
     @property
     def grouping(self) -> Grouping:
@@ -153,13 +160,18 @@ class TrainingSet(NamedTuple):
 
 
 def training_set(
-    X: Any, y: Any, sample_weight: Any, groups: Any, taken: Callable[[Any], Any] | None = None
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    taken: Callable[[Any], Any] | None = None,
 ) -> TrainingSet:
     """Check what `fit` got."""
     batch, targets = graphs_and_targets(X, y, taken)
     everything = np.arange(len(batch))
     weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
     known = None if groups is None else _checked_groups(groups, len(batch))
+    names = X.graph_names if isinstance(X, GraphDataset) else None
     kept = everything if weights is None else np.flatnonzero(weights)
     if len(kept) == 0:
         raise InvalidInputError(
@@ -171,9 +183,10 @@ def training_set(
         batch, targets = batch[np.ix_(kept, kept) if is_matrix else kept], targets[kept]
         weights = None if weights is None else weights[kept]
         known = None if known is None else known[kept]
+        names = None if names is None else [names[graph] for graph in kept.tolist()]
     if weights is not None and (weights == 1).all():
         weights = None
-    return TrainingSet(batch, targets, weights, known, kept, len(everything))
+    return TrainingSet(batch, targets, weights, known, kept, len(everything), names)
 
 
 def _checked_weights(given: Any, n_graphs: int) -> Floats:
@@ -214,6 +227,46 @@ def _checked_groups(given: Any, n_graphs: int) -> NDArray[Any]:
             "such as one of its own"
         )
     return groups
+
+
+# Equal graphs with different targets: they cost accuracy, and push explanations both ways.
+
+
+def warn_of_contradictions(data: TrainingSet, regression: bool, n_jobs: int | None) -> None:
+    """Warn of equal graphs of different classes, or of values a standard deviation apart."""
+    batch, targets, names = data.batch, data.targets, data.names
+    if not isinstance(batch, GraphBatch):
+        return  # kernel values, or what a kernel of the user takes
+    from retgk.kernels.indistinguishable import indistinguishable_groups
+
+    own = np.unique(targets, return_inverse=True)[1] if targets.ndim == 1 else targets
+    codes = (targets if regression else own).astype(np.float64).reshape(len(targets), -1)
+    apart = codes.std(axis=0) if regression else np.zeros(1)
+
+    def differ(members: Ints) -> bool:
+        return bool((np.ptp(codes[members], axis=0) > apart).any())
+
+    groups = indistinguishable_groups(batch, n_jobs=n_jobs, wanted=differ)
+    if not groups:
+        return
+    first = min(groups, key=lambda members: int(members[0]))
+    other = next(own for own in first if differ(np.array([first[0], own])))
+    said = " and ".join(
+        f"{f'graph {data.positions[own]}' if names is None else repr(names[own])[:80]} with "
+        f"{targets[own]!s:.40}"
+        for own in (first[0], other)
+    )
+    n_graphs = sum(map(len, groups))
+    many = ("s", "have") if len(groups) > 1 else ("", "has")
+    warn_user(
+        ContradictionWarning(
+            f"{len(groups):,} group{many[0]} of equal graphs ({n_graphs:,} of {len(batch):,} "
+            f"graphs) {many[1]} different targets, such as {said}: nothing tells them apart, no "
+            "model is right about all of them, and in explanations they push both ways; drop them, "
+            "or keep one of each group with the right target (retgk.search.duplicate_groups finds "
+            "equal graphs)"
+        )
+    )
 
 
 # Whether targets are classes or values, where users leave it to us.

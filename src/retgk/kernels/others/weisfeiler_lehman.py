@@ -143,27 +143,31 @@ class ColourCounter:
         self.first = FirstColours(self.start)
         codes = self.first.fit(batch)
         self.refinement = LabelRefinement(self.n_rounds, len(self.first.names))
-        colours = self.refinement.fit(batch, codes, n_jobs)
-        return self._counted(batch.node_ptr, colours, n_jobs)
+        columns = self._columns(self.refinement.fit(batch, codes, n_jobs))
+        return counts_of_nodes(batch.node_ptr, columns, self.n_columns, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        columns = self.columns(batch, n_jobs)
+        return counts_of_nodes(batch.node_ptr, columns, self.n_columns, n_jobs)
+
+    def columns(self, batch: GraphBatch, n_jobs: int | None) -> Codes:
+        """Columns of the colours of new nodes, of shape (n_levels, n_nodes)."""
         batch = self._used(batch)
         codes = self.first.colours(batch, self.warns)
-        colours = self.refinement.colours(batch, codes, n_jobs)
-        return self._counted(batch.node_ptr, colours, n_jobs)
+        return self._columns(self.refinement.colours(batch, codes, n_jobs))
 
     def _used(self, batch: GraphBatch) -> GraphBatch:
         return batch if self.edge_labels else batch.without_edge_labels()
 
-    def _counted(self, node_ptr: Ints, colours: list[Ints], n_jobs: int | None) -> GraphCounts:
-        """Counts of colours, a run of columns for each level; new ones meet nothing."""
+    def _columns(self, colours: list[Ints]) -> Codes:
+        """A run of columns for each level; new colours come after all, and meet nothing."""
         n_known = self.refinement.n_known
         ends = offsets(n_known)
-        columns: Codes = np.empty((len(colours), int(node_ptr[-1])), np.int32)
-        for level in range(len(colours)):
+        columns: Codes = np.empty((len(colours), len(colours[0])), np.int32)
+        for level in range(len(columns)):
             own, known = colours.pop(0), n_known[level]  # each is let go in turn
             columns[level] = np.where(own < known, own + ends[level], own - known + ends[-1])
-        return counts_of_nodes(node_ptr, columns, int(ends[-1]), n_jobs)
+        return columns
 
     @property
     def n_columns(self) -> int:
