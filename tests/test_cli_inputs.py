@@ -436,7 +436,7 @@ def test_a_model_from_python_with_hydrogens(table: Path, tmp_path: Path) -> None
 def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     model, graphs = tmp_path / "model.retgk", tmp_path / "graphs.edges"
     graphs.write_text("0 1 2.5\n1 2 1.5\n")
-    plain = as_batch(["CC", "CCC"] * 4).without_labels()
+    plain = as_batch(["CC", "CCC"] * 4, chemistry="elements").without_labels()
     save_model(GraphClassifier(RetGK(walks=Walks(5)), random_state=0).fit(plain, [0, 1] * 4), model)
     result = invoke("predict", model, graphs, "--weighted")
     assert result.exit_code == 0, result.output
@@ -746,7 +746,7 @@ COMMANDS = [
     ("convert small.parquet e --to edges", "GraphML", "--no-labels"),
     ("convert lonely.parquet e --to edges", "node 2 has no edges", "GraphML"),
     ("convert mol.csv MOL.zip --targets large.txt --no-labels", "18 digits", "write Parquet"),
-    ("convert mol.csv MOL.zip --target-column y", "got 'C'", "--no-labels"),
+    ("convert mol.csv MOL.zip --target-column y", "got ('C', 1, 0, 3", "--no-labels"),
     (
         "convert mol.csv MOL.zip --target-column y --no-labels --bond-types",
         "got 'SINGLE'",

@@ -426,7 +426,10 @@ MaxSteps = Annotated[
 
 # What a model remembers, by kind of graphs; only attributes of atoms have another field here.
 _OPTIONS = {
-    "molecules": ("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+    "molecules": (
+        *("chemistry", "stereo", "largest_fragment"),
+        *("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+    ),
     "networkx": ("label", "attributes", "categorical", "weight", "edge_label"),
     "edges": ("weighted",),
     "arrays": ("negative",),

@@ -15,7 +15,7 @@ from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.io.molecules import LARGEST_FORMULA
+from retgk.io.rdkit import LARGEST_FORMULA
 from retgk.plot import stress_layout
 from retgk.walks.probabilities import with_mean_weight_one
 

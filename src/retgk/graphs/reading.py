@@ -19,7 +19,10 @@ class _Kind(NamedTuple):
 
 
 _NAMED = ("label", "attributes", "categorical", "weight", "edge_label")
-_OF_MOLECULES = ("attributes", "add_hydrogens", "bond_orders", "bond_types")
+_OF_MOLECULES = (
+    *("chemistry", "stereo", "largest_fragment"),
+    *("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+)
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
 _KINDS = {
@@ -39,7 +42,10 @@ _KINDS = {
     "tu": _Kind("graphs of a TU data set", ("weight_column",), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "edges", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
+_FLAGS = (
+    *("add_hydrogens", "as_attributes", "bond_orders", "bond_types"),
+    *("largest_fragment", "stereo", "weighted"),
+)
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
 
 

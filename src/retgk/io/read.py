@@ -84,8 +84,9 @@ def read_graphs(
           all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
           case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and rows
-          without a molecule or target, with a warning that lists them; ``bond_orders``,
-          ``bond_types``, ``add_hydrogens`` and ``atom_attributes``, as in `from_rdkit`.
+          without a molecule or target, with a warning that lists them; ``chemistry``,
+          ``stereo``, ``largest_fragment``, ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
+          ``atom_attributes``, as in `from_rdkit`.
         - SMILES and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.
 
