@@ -29,7 +29,7 @@ CEILINGS = {
     "files in the largest package": 14,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 32_280,
+    "lines of tests": 32_300,
 }
 TRACED = {"fit": (31, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 24)}
 """Files that a job enters, and how deep its calls go."""

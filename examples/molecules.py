@@ -89,12 +89,12 @@ def compare(smiles, targets, is_regression, n_folds):
     methods = {
         "Morgan, forest": (bits, lambda: forest(is_regression)),
         "Morgan, Tanimoto machine": (bits, lambda: tanimoto_machine(is_regression, scoring)),
-        "RetGK, bond types": (
-            from_smiles(smiles, bond_types=True),
+        "RetGK": (
+            from_smiles(smiles),
             lambda: retgk_model(is_regression, scoring),
         ),
-        "RetGK, bond types and atoms": (
-            from_smiles(smiles, bond_types=True, attributes=ATTRIBUTES),
+        "RetGK, attributes of atoms": (
+            from_smiles(smiles, attributes=ATTRIBUTES),
             lambda: retgk_model(is_regression, scoring),
         ),
     }

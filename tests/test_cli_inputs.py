@@ -22,6 +22,7 @@ from retgk import (
     RetGK,
     Walks,
     as_batch,
+    load_model,
     read_graphs,
     save_model,
 )
@@ -167,6 +168,24 @@ def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
     message = invoke("info", path, "--atom-attributes", "colour").stderr
     assert "'colour' is not an attribute of atoms; choose from" in message
     assert "--skip-invalid" not in message
+
+
+def test_chemistry_is_stored_with_the_model(tmp_path: Path) -> None:
+    path, salts, model = tmp_path / "a.csv", tmp_path / "salts.smi", tmp_path / "model.retgk"
+    path.write_text("smiles,y\n" + "C[C@H](N)O,1\nC[C@@H](N)O,0\n" * 3)
+    salts.write_text("C[C@H](N)O.[Na+]\nCl.C[C@@H](N)O\n")
+    plain = json.loads(invoke("info", path, "--chemistry", "elements", "--json").stdout)
+    assert (plain["labels"], plain["edge_labels"]) == (["C", "N", "O"], None)
+    fit = ["fit", path, "--target-column", "y", *FIXED, "-o", model]
+    assert invoke(*fit, "--stereo", "--largest-fragment").exit_code == 0
+    found = load_model(model).reading_.options
+    assert [found[name] for name in ("chemistry", "stereo", "largest_fragment")] == [
+        *("full", True, True)
+    ]
+    rows = csv.DictReader(printed("predict", model, salts).splitlines())
+    assert [row["prediction"] for row in rows] == ["1", "0"]
+    refused = invoke("predict", model, salts, "--no-stereo")
+    assert "--no-stereo contradicts the model" in refused.stderr
 
 
 def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
