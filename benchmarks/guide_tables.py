@@ -31,6 +31,7 @@ def fit_memory():
             f"{r['graphs_megabytes']:,} MB",
             f"{r['peak_megabytes']:,} MB",
         ]
-        for r in read_records("fit_memory")
+        for r in read_records("fit")
+        if r["part"] == "memory"
     ]
     return ["graphs", "nodes", "fit", "memory of the graphs", "peak"], rows

@@ -34,7 +34,7 @@ from retgk.io import write_parquet
 
 IMPORTED = (
     "retgk.cli.main", "retgk.estimators.classifier", "retgk.estimators.gram_file",
-    "retgk.estimators.embedding", "retgk.estimators.model_files", "reproduction.runner",
+    "retgk.estimators.embedding", "retgk.estimators.model_files", "reproduction.__main__",
     "reproduction.runner", "retgk.io.tudataset", "pyarrow.parquet",
     "sklearn.svm", "sklearn.model_selection", "networkx", "scipy.sparse.linalg",
 )  # fmt: skip
@@ -45,12 +45,13 @@ POLL_SECONDS = 0.0005
 FAST = ["--C", "1", "--p", "1", "--scale", "1"]
 
 
-def run_program(*arguments: str) -> None:
-    """Run `retgk` in this process."""
-    from retgk.cli.main import main
+def run_program(*arguments: str, is_reproduction: bool = False) -> None:
+    """Run `retgk`, or `python -m reproduction`, in this process."""
+    from reproduction.__main__ import paper_app
+    from retgk.cli import main
 
     sys.argv = ["retgk", *arguments]
-    main()
+    main.run_program(paper_app if is_reproduction else main.app, "retgk")
 
 
 def write_slow_gram(source: Path, target: Path) -> None:
@@ -133,7 +134,7 @@ def jobs(inputs: Path, out: Path) -> list[Job]:
 
     new = {"may_replace": False}
     gram = ["g.npy.partial", "g.npy.partial.json"]
-    paper = ["paper", "run", "--table", "2", "--dataset", "MUTAG", "--method", "RetGK_I,RetGK_II"]
+    paper = ["run", "--table", "2", "--dataset", "MUTAG", "--method", "RetGK_I,RetGK_II"]
     paper += ["--repetitions", "2", "--data", str(sets)]
     paper += ["--records", str(out / "r.jsonl"), "--cache", str(out / "cache")]
     return [
@@ -154,7 +155,7 @@ def jobs(inputs: Path, out: Path) -> list[Job]:
         ),
         Job(
             "paper",
-            partial(run_program, *paper),
+            partial(run_program, *paper, is_reproduction=True),
             ["r.jsonl"],
             ["cache"],
             may_replace=False,
@@ -226,7 +227,7 @@ class Campaign:
 
     def _is_killed(self) -> bool:
         """Start the job and kill it, unless it comes to its end before."""
-        before = set(self._out.rglob("*"))
+        before = set(self._paths())
         process = forked(self.job.work, self._out.with_name("log"))
 
         def has_ended() -> bool:
@@ -244,7 +245,12 @@ class Campaign:
         return is_killed
 
     def _is_writing(self, before: set[Path]) -> bool:
-        return any(path not in before for path in self._out.rglob("*"))
+        return any(path not in before for path in self._paths())
+
+    def _paths(self) -> list[Path]:
+        """What lies in the folder; a folder may go while it is looked at."""
+        found = os.walk(self._out)
+        return [Path(own, name) for own, dirs, files in found for name in (*dirs, *files)]
 
     def _look(self, after: str, is_done: bool = False) -> None:
         """Note outputs that are neither absent, old nor whole, and files that are no outputs."""

@@ -71,7 +71,7 @@ TABLES = {
     "exact-or-vectors": partial(guide_table, "retgk1", exact_or_vectors),
     "explanations": explanations_tables,
     "explorer": explorer_tables,
-    "fit-memory": partial(guide_table, "fit_memory", fit_memory),
+    "fit-memory": partial(guide_table, "fit", fit_memory),
     "highlights": paper_highlights,
     "joint": joint_table,
     "large_graph": large_graph_table,
