@@ -22,14 +22,14 @@ PACKAGE = ROOT / "src" / "retgk"
 REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
-    "Python files in src": 127,
-    "lines of Python in src": 42_520,
-    "lines of Python and C++ with reproduction": 53_840,
+    "Python files in src": 128,
+    "lines of Python in src": 42_690,
+    "lines of Python and C++ with reproduction": 54_010,
     "folders below src/retgk": 13,
     "files in the largest package": 14,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 32_300,
+    "lines of tests": 32_360,
 }
 TRACED = {"fit": (31, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 24)}
 """Files that a job enters, and how deep its calls go."""

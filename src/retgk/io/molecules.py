@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -238,11 +238,11 @@ class ParsedPiece(NamedTuple):
 
 
 def parsed_smiles(
-    reader: MoleculeReader, smiles: Sequence[str], n_jobs: int | None, *, skip_invalid: bool = False
+    reader: MoleculeReader, smiles: Sequence[str], n_jobs: int | None, **how: Any
 ) -> ParsedPiece:
     pieces = []
     with progress_bar("reading SMILES", len(smiles)) as advance:
-        for piece in parsed_pieces(reader, smiles, n_jobs, skip_invalid=skip_invalid):
+        for piece in parsed_pieces(reader, smiles, n_jobs, **how):
             pieces.append(piece)
             advance(len(piece.graphs) + len(piece.unreadable))
     unreadable = [number for piece in pieces for number in piece.unreadable]
@@ -256,19 +256,26 @@ def parsed_pieces(
     *,
     skip_invalid: bool = False,
     first: int = 0,
+    parse: Callable[[str], Any] | None = None,
 ) -> Iterator[ParsedPiece]:
     """Convert strings piece by piece, in order, in several processes; counted from `first` on."""
-    chunks = ((reader, texts, start, skip_invalid) for texts, start in _chunks(smiles, first))
+    chunks = (
+        (reader, texts, start, skip_invalid, parse) for texts, start in _chunks(smiles, first)
+    )
     return ordered_results(_parsed_piece, chunks, n_jobs)
 
 
 def _parsed_piece(
-    reader: MoleculeReader, smiles: list[str], first: int, skip_invalid: bool
+    reader: MoleculeReader,
+    smiles: list[str],
+    first: int,
+    skip_invalid: bool,
+    parse: Callable[[str], Any] | None,
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
-    # in full, with stereochemistry, in twice the time
-    parse = rdkit_chem().MolFromSmiles if reader.stereo else _molecule
+    if parse is None:  # in full, with stereochemistry, in twice the time
+        parse = rdkit_chem().MolFromSmiles if reader.stereo else _molecule
 
     def kept() -> Iterator[tuple[int, Any]]:
         for number, molecule in enumerate(map(parse, smiles), first):
@@ -376,9 +383,9 @@ class LeftOutWarning(InputWarning):
     """Molecules that RDKit cannot read were left out, as the caller asked."""
 
 
-class _Molecule(NamedTuple):
+class FileMolecule(NamedTuple):
     line: int
-    smiles: str  # empty where a cell that it needs is
+    smiles: str  # or another text of it; empty where a cell that it needs is
     name: str
     target: str | None = None
 
@@ -414,14 +421,34 @@ def _read(
         raise InvalidInputError("SMILES are read from one file")
     (path,) = files
     molecules = list(_molecules(path, reading))
+    return dataset_of_molecules(path, molecules, reading, n_jobs)
+
+
+def dataset_of_molecules(
+    path: Path,
+    molecules: list[FileMolecule],
+    reading: SmilesReading,
+    n_jobs: int | None,
+    parse: Callable[[str], Any] | None = None,
+) -> GraphDataset:
+    """Graphs of the molecules of a file; texts other than SMILES come with what reads them."""
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
     if reading.skip_invalid:
         for row in missing_numbers([molecule.target or "" for molecule in molecules]):
             molecules[row] = molecules[row]._replace(smiles="")
     texts = [molecule.smiles for molecule in molecules]
+    skips = reading.skip_invalid or parse is not None
     with _naming(path):
-        found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
+        found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=skips, parse=parse)
+    if found.unreadable and not reading.skip_invalid:
+        line, _, name, _ = molecules[found.unreadable[0]]
+        more = len(found.unreadable) - 1
+        raise InvalidInputError(
+            f"{path}, line {line}: RDKit cannot read the molecule {name!r:.80}"
+            f"{f', and {more} more' * (more > 0)}; correct it, or drop it together with its "
+            "target; skip_invalid=True leaves such out"
+        )
     rows = None
     if reading.skip_invalid:
         left_out = [molecules[row] for row in found.unreadable]
@@ -466,14 +493,14 @@ class MoleculeStream:
 
     def pieces(self, first: int = 0) -> Iterator[StreamPiece]:
         """Read the molecules from one on, up to 10,000 at a time, with their names."""
-        under_way: deque[_Molecule] = deque()
+        under_way: deque[FileMolecule] = deque()
 
         def texts() -> Iterator[str]:
             for molecule in islice(_molecules(self.path, self.reading), first, None):
                 under_way.append(molecule)
                 yield molecule.smiles
 
-        stop, left_out = first, list[_Molecule]()
+        stop, left_out = first, list[FileMolecule]()
         skip_invalid = self.reading.skip_invalid
         with _naming(self.path):
             for piece in parsed_pieces(
@@ -524,7 +551,7 @@ def has_column(path: Path, name: str) -> bool:
     return bool(lines) and name in _heading(lines[0])
 
 
-def _molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+def _molecules(path: Path, reading: SmilesReading) -> Iterator[FileMolecule]:
     is_named = reading.smiles_column is not None or reading.target_column is not None
     if is_named or ending_of(path) in TABLES or _is_smiles_table(Sample(path)):
         found = _table_molecules(path, reading)
@@ -564,7 +591,7 @@ def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:
     return with_reading(graphs, graphs.reading.with_form(smiles_column=reading.smiles_column))
 
 
-def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[FileMolecule]:
     rows = table_rows(path)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")
@@ -584,21 +611,21 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
                 )
             smiles = ""
         name = "" if name_at is None else cell_text(row, name_at)
-        yield _Molecule(line, smiles, name or smiles, value)
+        yield FileMolecule(line, smiles, name or smiles, value)
 
 
-def _listed_molecules(path: Path) -> Iterator[_Molecule]:
+def _listed_molecules(path: Path) -> Iterator[FileMolecule]:
     is_first = True
     for number, line in text_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):
             smiles, *rest = text.split(maxsplit=1)
             if not (is_first and "smiles" in smiles.lower()):  # a line of names of columns
-                yield _Molecule(number, smiles, rest[0] if rest else smiles)
+                yield FileMolecule(number, smiles, rest[0] if rest else smiles)
             is_first = False
 
 
-def _warn_of_lines(path: Path, molecules: Sequence[_Molecule]) -> None:
+def _warn_of_lines(path: Path, molecules: Sequence[FileMolecule]) -> None:
     lines = [molecule.line for molecule in molecules]
     empty = [molecule.line for molecule in molecules if not molecule.smiles]
     told = _left_out(lines, empty, "line")
