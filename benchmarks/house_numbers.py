@@ -23,13 +23,13 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 128,
-    "lines of Python in src": 42_690,
-    "lines of Python and C++ with reproduction": 54_010,
+    "lines of Python in src": 42_780,
+    "lines of Python and C++ with reproduction": 54_100,
     "folders below src/retgk": 13,
     "files in the largest package": 14,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 32_360,
+    "lines of tests": 32_410,
 }
 TRACED = {"fit": (31, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 24)}
 """Files that a job enters, and how deep its calls go."""

@@ -188,6 +188,16 @@ def test_chemistry_is_stored_with_the_model(tmp_path: Path) -> None:
     assert "--no-stereo contradicts the model" in refused.stderr
 
 
+def test_prediction_tells_of_elements_that_training_did_not_have(tmp_path: Path) -> None:
+    path, model, new = tmp_path / "a.csv", tmp_path / "model.retgk", tmp_path / "new.smi"
+    path.write_text("smiles,y\n" + "CC,1\nCCO,0\n" * 6)
+    new.write_text("CC ethane\nC[Si] silane\n")
+    assert invoke("fit", path, "--target-column", "y", *FIXED, "-o", model).exit_code == 0
+    result = invoke("predict", model, new, "--probabilities", "-o", tmp_path / "found.csv")
+    assert result.stderr.count("graph 1 (silane) has Si, at distance ") == 1
+    assert "graph 0" not in result.stderr
+
+
 def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
     from pyarrow import parquet
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from retgk._runtime.names import name_advice
 from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.kernels.engine import UnseenWarning
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
@@ -372,12 +373,14 @@ def fold_answer(
     start = time.perf_counter()
     fitted, test = _fitted(model, graphs, targets, fold, number), graphs[fold.test]
     columns: NDArray[Any] | None = None
-    if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decision values
-        decisions = fitted.decision_function(test)
-        columns = decisions.reshape(len(decisions), -1)
-        predictions = ClassOutcomes(fitted.classes_).predict(columns)
-    else:
-        predictions = np.asarray(fitted.predict(test))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenWarning)  # which scores of folds are there to tell
+        if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decisions
+            decisions = fitted.decision_function(test)
+            columns = decisions.reshape(len(decisions), -1)
+            predictions = ClassOutcomes(fitted.classes_).predict(columns)
+        else:
+            predictions = np.asarray(fitted.predict(test))
     # what else models of others are asked for is no part of training and predicting
     seconds = time.perf_counter() - start
     chosen = chosen_parameters(fitted)

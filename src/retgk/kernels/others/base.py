@@ -167,7 +167,7 @@ class PeerKernel(GraphKernel):
 
     def fit_batch(self, batch: GraphBatch) -> None:
         engine = self.new_engine().fit(PlainGraphs(batch, self.n_jobs))
-        intake = GraphIntake(batch.reading, batch.is_weighted)
+        intake = GraphIntake.of(batch)
         self.engine_, self.intake_, self.n_attributes_ = engine, intake, batch.n_attributes
 
     @property
