@@ -22,16 +22,16 @@ PACKAGE = ROOT / "src" / "retgk"
 REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
-    "Python files in src": 128,
-    "lines of Python in src": 42_780,
-    "lines of Python and C++ with reproduction": 54_100,
+    "Python files in src": 133,
+    "lines of Python in src": 46_000,
+    "lines of Python and C++ with reproduction": 57_390,
     "folders below src/retgk": 13,
-    "files in the largest package": 14,
+    "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 32_410,
+    "lines of tests": 33_730,
 }
-TRACED = {"fit": (31, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (43, 24)}
+TRACED = {"fit": (32, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (44, 24)}
 """Files that a job enters, and how deep its calls go."""
 
 

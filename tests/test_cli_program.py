@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from typer.main import get_command
 
 from retgk import GraphDataset, __version__, read_graphs
 from retgk.cli.main import app
@@ -179,6 +180,8 @@ def test_no_command_shows_the_help(run_here: Run) -> None:
             ("'--tol'", "1.0"),
         ),
         (["info", "--colour", "digits"], ("--colour",)),
+        (["test", "x", "--targets", "a", "--targets", "b"], ("--targets", "one value", "2 times")),
+        (["fit", "digits", "-o", "a", "--output=b"], ("--output", "2 times")),
     ],
 )
 def test_usage_errors(arguments: list[str], message: str, run_here: Run) -> None:
@@ -187,6 +190,23 @@ def test_usage_errors(arguments: list[str], message: str, run_here: Run) -> None
     assert err.startswith("retgk: ")
     assert_names(err, message)
     assert err.count("\n") == 1
+
+
+def all_commands(program: Any) -> Iterator[Any]:
+    for each in program.commands.values():
+        yield from all_commands(each) if hasattr(each, "commands") else [each]
+
+
+def test_no_option_of_one_value_is_given_twice() -> None:
+    commands = list(all_commands(get_command(app)))
+    assert {each.name for each in commands} >= {"fit", "build", "fetch", "test"}
+    for each in commands:
+        for option in (own for own in each.params if own.param_type_name == "option"):
+            words = [max([*option.opts, *option.secondary_opts], key=len)]
+            words += ["1"] * (not option.is_flag)
+            with pytest.raises(Exception) as caught:  # noqa: PT011
+                each.make_context(each.name, [*words, *words])
+            assert ("2 times" in str(caught.value)) != option.multiple, (each.name, option.name)
 
 
 @pytest.mark.slow

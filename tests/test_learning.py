@@ -1,7 +1,10 @@
 """Folds, scorers and machines by which candidates are compared."""
 
+import warnings
 from functools import partial
+from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,19 +16,21 @@ from sklearn.metrics import f1_score, get_scorer, log_loss, make_scorer
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import SVC
 
-from retgk import GraphBatch, GraphClassifier, GraphRegressor
-from retgk.errors import InputWarning
+from retgk import GraphBatch, GraphClassifier, GraphDataset, GraphRegressor, as_batch
+from retgk.errors import ContradictionWarning, InputWarning
 from retgk.io.molecules import molecule_scaffolds
-from retgk.kernels import ExponentialGraphKernel
-from retgk.learning import svm
+from retgk.kernels import ExponentialGraphKernel, PolynomialGraphKernel
+from retgk.learning import ridge, svm
 from retgk.learning.folds import group_folds, inner_folds
-from retgk.learning.ridge import LandmarkRidge
+from retgk.learning.ridge import KernelRidge as RidgeOfAll
+from retgk.learning.ridge import LandmarkRidge, least_squares
 from retgk.learning.selection import fold_mean
 from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
 from retgk.model_selection import scaffold_folds
 from retgk.model_selection.table import corrected_t_test
-from tests.errors import fails
+from tests.errors import assert_names, fails
 from tests.example_graphs import of_retgk, three_classes
+from tests.programs import invoke
 
 CODES = st.lists(st.integers(0, 4), min_size=2, max_size=40).map(
     lambda values: np.unique(values, return_inverse=True)[1]
@@ -422,6 +427,106 @@ def test_a_path_that_was_given_up_warns_once(monkeypatch):
     assert len(caught) == 1
 
 
+# Kernel ridge on all graphs: a solution for every graph that is left out, written down as it is
+
+
+def ridge_values(gram, y, weights, penalty, train, test):
+    """Values of test graphs: the equations of kernel ridge with an intercept, solved."""
+    train = train[~np.isnan(y[train])]
+    n = len(train)
+    system = np.ones((n + 1, n + 1))
+    system[:n, :n] = gram[np.ix_(train, train)] + np.diag(0.5 / (penalty * weights[train]))
+    system[n, n] = 0
+    solved = np.linalg.solve(system, np.append(y[train], 0))
+    return gram[np.ix_(test, train)] @ solved[:n] + solved[n]
+
+
+def several_targets(points, rng):
+    y = np.column_stack([np.cos(points), np.sin(points[:, 0]) + 5, points[:, 1]])
+    y[rng.integers(0, len(y), 9), 1] = np.nan
+    y[rng.integers(0, len(y), 9), 4] = np.nan
+    return y
+
+
+@pytest.mark.parametrize(("few_graphs", "error"), [(5000, 1e-10), (10, 2e-4)])
+def test_leave_one_out_is_training_on_the_others(few_graphs, error, monkeypatch):
+    """In float64 for few graphs, in float32 for many; targets that are missing count for nobody."""
+    monkeypatch.setattr(ridge, "_FEW_GRAPHS", few_graphs)
+    points, _ = blobs(2, n=50)
+    rng = np.random.default_rng(0)
+    y, weights = several_targets(points, rng), rng.uniform(0.5, 2, 50)
+    folds = list(KFold(3).split(points))
+    machine = RidgeOfAll(y, weights, leaves_one_out=True)
+    found = machine.out_of_fold(products_of(points), [KERNEL], folds, [1.0, 100.0], 2)[0]
+    gram, everything = gram_between(points, points), np.arange(50)
+    for values, (_, test) in zip(found, folds, strict=True):
+        for own, penalty in zip(values, (1.0, 100.0), strict=True):
+            for row, graph in zip(own, test, strict=True):
+                others = np.delete(everything, graph)
+                expected = [
+                    ridge_values(gram, column, weights, penalty, others, [graph])[0]
+                    for column in y.T
+                ]
+                np.testing.assert_allclose(row, expected, atol=error)
+
+
+@pytest.mark.parametrize("few_graphs", [5000, 10])
+@pytest.mark.parametrize("kind", ["partition", "small parts", "graphs twice", "tested on trained"])
+def test_folds_of_kernel_ridge_are_training_on_them(kind, few_graphs, monkeypatch):
+    monkeypatch.setattr(ridge, "_FEW_GRAPHS", few_graphs)
+    points, _ = blobs(2, n=60)
+    rng = np.random.default_rng(0)
+    y, weights = several_targets(points, rng), rng.uniform(0.5, 2, 60)
+    folds = {
+        "partition": list(KFold(4).split(points)),
+        "small parts": [(np.arange(20), np.arange(30, 60))],
+        "graphs twice": [(rng.integers(0, 40, 50), np.arange(40, 60)) for _ in range(2)],
+        "tested on trained": [(np.arange(50), np.arange(40, 60))],
+    }[kind]
+    found = RidgeOfAll(y, weights).out_of_fold(products_of(points), [KERNEL], folds, [9.0], 1)
+    gram = gram_between(points, points)
+    for values, (train, test) in zip(found[0], folds, strict=True):
+        counted = weights * np.bincount(train, minlength=60)
+        own = (counted, 9.0, np.unique(train), test)
+        expected = np.column_stack([ridge_values(gram, column, *own) for column in y.T])
+        np.testing.assert_allclose(values[0], expected, atol=1e-9 if few_graphs > 60 else 1e-4)
+
+
+@pytest.mark.parametrize("few_graphs", [5000, 10])
+def test_what_kernel_ridge_trains_is_solved_in_float64(few_graphs, monkeypatch):
+    monkeypatch.setattr(ridge, "_FEW_GRAPHS", few_graphs)
+    points, _ = blobs(2, n=60)
+    rng = np.random.default_rng(0)
+    y, weights = several_targets(points, rng), rng.uniform(0.5, 2, 60)
+    machine = RidgeOfAll(y, weights).train(products_of(points), KERNEL, 1000.0)
+    gram, everything = gram_between(points, points), np.arange(60)
+    for output, column in enumerate(y.T):
+        expected = ridge_values(gram, column, weights, 1000.0, everything, everything)
+        np.testing.assert_allclose(machine.decisions(gram)[:, output], expected, atol=1e-7)
+        assert (machine.dual_coef[output, np.isnan(column)] == 0).all()
+    np.testing.assert_allclose(machine.dual_coef.sum(axis=1), 0, atol=1e-9)
+
+
+def test_missing_targets_on_landmarks_count_for_nobody():
+    points, _ = blobs(2, n=60)
+    y = several_targets(points, np.random.default_rng(0))
+    machine = least_squares(False, False)(y, np.ones(60)).train(products_of(points), KERNEL, 10.0)
+    gram = gram_between(points, points)
+    for output, column in enumerate(y.T):
+        expected = ridge_values(gram, column, np.ones(60), 10.0, np.arange(60), np.arange(60))
+        np.testing.assert_allclose(machine.decisions(gram)[:, output], expected, atol=1e-3)
+
+
+def test_a_kernel_that_is_none_is_made_one():
+    """Negative eigenvalues, of kernels that are not positive semidefinite, are set to zero."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(30, 30))
+    products = GraphProducts(values + values.T, np.zeros(30), np.arange(30))
+    machine = RidgeOfAll(rng.normal(size=(30, 1)), np.ones(30))
+    found = machine.train(products, PolynomialGraphKernel(), 10.0)
+    assert np.isfinite(found.dual_coef).all()
+
+
 def test_ridge_on_all_graphs_is_kernel_ridge_regression():
     points, _ = blobs(2)
     y = np.sin(points[:, 0]) + 5.0
@@ -509,3 +614,81 @@ def test_differences_that_are_alike() -> None:
     assert np.isnan(corrected_t_test([0.1, 0.1], 9, 1)).all()
     assert np.isnan(corrected_t_test([0.9 - 0.85, 0.8 - 0.75], 9, 1)).all()  # but for rounding
     assert np.isnan(corrected_t_test([0.1], 9, 1).p_value)
+
+
+def told_of(graphs: Any, targets: Any, model: Any = None) -> str:
+    """What `fit` says of equal graphs with different targets."""
+    model = GraphClassifier(candidates=None, C=1) if model is None else model
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(graphs, targets)
+    return " ".join(str(one.message) for one in caught if one.category is ContradictionWarning)
+
+
+def test_equal_graphs_with_different_targets_are_told():
+    triangle, square = (
+        nx.cycle_graph(3),
+        nx.relabel_nodes(nx.cycle_graph(4), dict(enumerate("dbca"))),
+    )
+    graphs = as_batch([triangle, nx.cycle_graph(4), square, triangle, nx.path_graph(2), triangle])
+    message = told_of(graphs, ["b", "a", "b", "a", "b", "b"])
+    facts = "2 groups", "5 of 6 graphs", "graph 0 with b", "graph 3 with a", "duplicate_groups"
+    assert_names(message, facts)
+    named = GraphDataset(graphs, np.array([1, 0, 1, 1, 0, 1]), "x", graph_names=list("uvwxyz"))
+    assert_names(told_of(named, None), ("1 group", "2 of 6 graphs", "'v' with 0", "'w' with 1"))
+    assert told_of(graphs, [1, 0, 0, 1, 0, 1]) == ""
+    assert "graph 3" not in told_of(graphs, [1, 0, 1, 0, 0, 1], weighted(zero_for=3))
+
+
+def weighted(zero_for: int) -> Any:
+    """Classifier whose `fit` leaves one graph out by its weight."""
+
+    class Weighted(GraphClassifier):
+        def fit(self, X: Any, y: Any) -> Any:
+            weights = np.ones(len(X))
+            weights[zero_for] = 0
+            return super().fit(X, y, sample_weight=weights)
+
+    return Weighted(candidates=None, C=1)
+
+
+def test_values_of_equal_graphs_may_differ_a_little():
+    graphs = as_batch([nx.cycle_graph(3), nx.cycle_graph(3), *map(nx.path_graph, range(2, 8))])
+    model = GraphRegressor(candidates=None, C=1)
+    assert told_of(graphs, [1, 1.5, 1, 2, 3, 4, 5, 6.0], model) == ""
+    assert_names(told_of(graphs, [1, 5.5, 1, 2, 3, 4, 5, 6.0], model), ("1 group", "5.5"))
+
+
+def test_what_tells_graphs_apart_is_no_contradiction():
+    ring = [[0, 1], [1, 2], [2, 0]]
+    six, threes = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    differ = [
+        as_batch([six, threes]),  # the same to refinement, not to walks
+        GraphBatch.from_edges(
+            [3, 3], [*ring, *np.add(ring, 3)], symmetrize=True, labels=[0] * 5 + [1]
+        ),
+        GraphBatch.from_edges(
+            [3, 3], [*ring, *np.add(ring, 3)], symmetrize=True, attributes=np.eye(6)[:, 4:]
+        ),
+        GraphBatch.from_edges([3, 3], [*ring, *np.add(ring, 3)], [1] * 5 + [2], symmetrize=True),
+        GraphBatch.from_edges(
+            [3, 3], [*ring, *np.add(ring, 3)], symmetrize=True, edge_labels=[0] * 5 + [1]
+        ),
+    ]
+    for pair in differ:
+        assert told_of(pair[[0, 1, 0, 1]], [0, 1, 0, 1]) == ""
+        assert_names(told_of(pair[[0, 1, 0, 1]], [0, 1, 1, 0]), "2 groups")
+
+
+def test_a_cross_validation_tells_of_equal_graphs_once(tmp_path):
+    path = tmp_path / "few.csv"
+    rows = [f"m{n},{smiles},{n % 2}" for n, smiles in enumerate(["CCO", "OCC", "CCC", "CCN"] * 3)]
+    path.write_text("\n".join(["name,smiles,y", *rows]))
+    for command in ("cv", "compare"):
+        more = ["--methods", "size"] if command == "compare" else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ContradictionWarning)
+            result = invoke(command, path, "--target-column", "y", "--folds", "3", *more)
+        assert result.exit_code == 0, result.output
+        assert result.stderr.count("different targets") == 1
+        assert "'m0' with 0" in result.stderr

@@ -14,6 +14,7 @@ import stat
 import sys
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -455,12 +456,23 @@ class Command:
     epilog: str
 
     def add_to(self, app: typer.Typer) -> None:
-        app.command(self.name, cls=_LateHelp, help=self.help, epilog=self.epilog)(self.run)
+        app.command(self.name, cls=_OwnCommand, help=self.help, epilog=self.epilog)(self.run)
 
 
-class _LateHelp(TyperCommand):
-    """A command whose help lists formats or methods: only when it is shown are they imported."""
+class _OwnCommand(TyperCommand):
+    """A command that takes an option once, unless it is one of several values."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:  # of completion
+            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            for option, count in Counter(given).items():
+                if count > 1 and not option.multiple and option.param_type_name == "option":
+                    name = max([*option.opts, *option.secondary_opts], key=len)
+                    problem = f"{name} is given {count} times, and has one value; give it once"
+                    raise _UsageError(problem, ctx)
+        return super().parse_args(ctx, args)
+
+    # lists of formats and methods are imported only when the help is shown
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from retgk.io.formats import endings, formats
 

@@ -51,7 +51,7 @@ from retgk.learning.metrics import (
     fold_answer,
     selecting_model,
 )
-from retgk.learning.targets import is_regression
+from retgk.learning.targets import is_regression, training_set, warn_of_contradictions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -309,6 +309,7 @@ def cv(
         targets = required_targets(collection)
         regression = is_regression(learning.task, targets)
         metrics = chosen_metrics(learning.metric, regression)
+        warn_of_contradictions(training_set(collection), regression, walks.n_jobs)
     graphs = collection.graphs
     seeds = range(walks.seed, walks.seed + splitting.repetitions)
     with cluster.client(common) as client, watch.timing("cross-validation"):
@@ -609,6 +610,7 @@ def _plan(
 
     targets = required_targets(collection)
     regression = is_regression(methods.task, targets)
+    warn_of_contradictions(training_set(collection), regression, methods.n_jobs)
     seeds = range(methods.seed, methods.seed + splitting.repetitions)
     folds = outer_folds(
         collection, source, reading, splitting, targets, regression=regression, seeds=seeds

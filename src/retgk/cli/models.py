@@ -100,7 +100,7 @@ def fit(
     with watch.timing("fit"):
         model = new_model(learning, walks, collection.graphs, regression)
         model = selecting_model(model, learning.metric, targets)
-        model.fit(collection.graphs, targets)
+        model.fit(collection, targets)
         # explanations name training graphs as the file does, of which some may be left out
         model.support_ = graph_numbers(collection)[model.support_]
     with watch.timing("write"):

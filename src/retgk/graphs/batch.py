@@ -14,12 +14,20 @@ from retgk.errors import InvalidInputError, warn_user
 from retgk.graphs.edges import (
     Adjacency,
     EdgeLabels,
+    Negative,
     Symmetrize,
     adjacency_from_edges,
     adjacency_from_rows,
+    check_columns,
+    check_indptr,
+    check_negative,
+    check_weights,
     edge_labels_of_edges,
     edge_labels_of_rows,
     joined_edge_labels,
+    signed_labels,
+    split_edges,
+    unsigned_weights,
 )
 from retgk.graphs.flat import (
     KEPT_LABELS,
@@ -55,6 +63,7 @@ class FlatGraphs(NamedTuple):
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
     label_columns: tuple[str, ...] = ()
+    smiles: NDArray[Any] | None = None
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -93,9 +102,8 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, columns = (
-        graphs
-    )
+    (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
+    node_ptr, _, labels, names, attributes, reading, _, columns, _ = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -112,13 +120,13 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         reading,
         None if edges is None else edges._replace(codes=edges.codes[entries]),
         columns,
+        None if smiles is None else smiles[start:stop],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, columns = (
-        graphs
-    )
+    (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
+    node_ptr, _, labels, names, attributes, reading, _, columns, _ = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -140,6 +148,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         if edges is None
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
         columns,
+        None if smiles is None else smiles[positions],
     )
 
 
@@ -163,7 +172,13 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
         parts[0].label_columns,
+        _joined_smiles([part.smiles for part in parts]),
     )
+
+
+def _joined_smiles(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
@@ -425,6 +440,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     label_columns : sequence of str, optional
         Names of the values that labels consist of, such as ``("element", "charge")``: where there
         are several, every label is a tuple with a value for each.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -449,6 +466,8 @@ class GraphBatch(Sequence["GraphBatch"]):
     reading : Reading or None
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
+    smiles : ndarray of object, shape (n_graphs,), or None
+        SMILES of the molecules that the graphs are; None where they are others.
 
     Examples
     --------
@@ -471,6 +490,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "label_names",
         "node_ptr",
         "reading",
+        "smiles",
     )
 
     node_ptr: Ints
@@ -480,6 +500,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     label_names: tuple[Hashable, ...]
     label_columns: tuple[str, ...]
     reading: Reading | None
+    smiles: NDArray[Any] | None
     _weights: Floats | None
     _labels: Codes | None
     _edge_labels: EdgeLabels | None
@@ -495,6 +516,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
         label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> None:
@@ -503,7 +525,17 @@ class GraphBatch(Sequence["GraphBatch"]):
             integers(indptr, "indptr").astype(np.int64, copy=False),
             integers(indices, "indices"),
         )
-        adjacency = adjacency_from_rows(nodes, *rows, weight_array(weights), symmetrize)
+        given = weight_array(weights)
+        check_negative(negative)
+        if negative == "split":
+            check_indptr(int(nodes[-1]), *rows)
+            check_columns(nodes, *rows)
+            sources = rows_of(rows[0])
+            ends = np.stack([sources, rows[1] + first_of_run(nodes)[sources]])
+            of_both = (labels, attributes, edge_labels, label_columns)
+            self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
+            return
+        adjacency = adjacency_from_rows(nodes, *rows, unsigned_weights(given, negative), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
         columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
@@ -521,6 +553,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
         label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> Self:
@@ -544,6 +577,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             Labels of the edges, which count with ``depth`` above zero.
         label_columns : sequence of str, optional
             Names of the values that labels consist of.
+        negative : {"error", "absolute", "positive", "split"}, default="error"
+            What becomes of negative weights, as in `from_scipy`.
         symmetrize : bool or {"max", "mean", "sum"}, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -558,8 +593,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         if sizes.ndim != 1:
             raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
         nodes = checked_node_ptr(offsets(sizes))
-        ends = checked_edges(edges).T
-        adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
+        ends, given = checked_edges(edges).T, weight_array(weights)
+        check_negative(negative)
+        if negative == "split":
+            of_both = (labels, attributes, edge_labels, label_columns)
+            return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
+        used = unsigned_weights(given, negative)
+        adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
         columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
@@ -597,11 +637,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.label_names, self.label_columns = arrays.label_names, arrays.label_columns
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
+        self.smiles = arrays.smiles
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
         nodes = (self._labels, self.label_names, self.attributes, self.reading)
-        return FlatGraphs(self.node_ptr, adjacency, *nodes, self._edge_labels, self.label_columns)
+        others = (self._edge_labels, self.label_columns, self.smiles)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, *others)
 
     @property
     def weights(self) -> Floats:
@@ -832,6 +874,33 @@ class GraphBatch(Sequence["GraphBatch"]):
         }
         words = [f"{n:,} {noun}{'s' * (n != 1)}" for noun, n in counts.items() if n is not None]
         return f"GraphBatch({', '.join(words)})"
+
+
+def _split_graphs(
+    node_ptr: Ints,
+    edges: NDArray[Any],
+    weights: Floats | None,
+    values: tuple[Any, Any, Any, Sequence[str]],
+    symmetrize: Symmetrize,
+    missing: Missing,
+) -> FlatGraphs:
+    """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
+    if values[3]:
+        raise InvalidInputError(
+            "negative='split' puts a sign to each label, which has several columns; give labels of "
+            "one column, or another negative="
+        )
+    check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
+    codes, names = checked_labels(values[0], node_ptr, missing)
+    own = checked_attributes(values[1], node_ptr, missing)
+    plain = None if codes is None else [names[code] for code in codes.tolist()]
+    nodes, ends = 2 * node_ptr, split_edges(node_ptr, edges, weights)
+    adjacency = adjacency_from_edges(nodes, ends, unsigned_weights(weights, "split"), symmetrize)
+    labels = checked_labels(signed_labels(plain, node_ptr), nodes, missing)
+    bonds = edge_labels_of_edges(nodes, adjacency, ends, values[2], symmetrize, missing)
+    sizes = np.diff(node_ptr)
+    twice = gather_runs(own, np.repeat(node_ptr[:-1], 2), np.repeat(sizes, 2))
+    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds)
 
 
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:

@@ -23,7 +23,7 @@ from retgk.graphs.batch import (
     trusted_batch,
     with_reading,
 )
-from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
+from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
 
@@ -35,6 +35,8 @@ class ReadOptions(NamedTuple):
 
     symmetrize: Symmetrize = False
     weight_column: int | None = None
+    negative: Negative = "error"
+    skip_invalid: bool = False
 
 
 def fingerprint(source: Path, options: ReadOptions) -> str:
@@ -67,6 +69,8 @@ def store_cached(path: Path, dataset: GraphDataset, mark: str, notes: Sequence[s
     }
     with suppress(OSError, InvalidInputError):  # the latter for a link in its place
         arrays["targets"] = np.asarray(dataset.targets)
+        if dataset.rows is not None:
+            arrays["rows"] = dataset.rows
         write_arrays(path, _KIND, header, arrays, synced=False, follow_links=False)
 
 
@@ -78,7 +82,8 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
             return None
         graphs = batch_of_parts(header["names"], arrays)
         targets = arrays["targets"].copy()
-        dataset = GraphDataset(graphs, targets, header["name"], header["description"])
+        about = (header["name"], header["description"])
+        dataset = GraphDataset(graphs, targets, *about, rows=arrays.get("rows"))
         notes = [str(note) for note in header["notes"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
@@ -118,7 +123,7 @@ def batch_of_parts(names: Any, arrays: Arrays) -> GraphBatch:
 
 def _check_bounds(graphs: FlatGraphs) -> None:
     """Raise where arrays lead outside each other: compiled code checks no bound again."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges, _ = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges, *_ = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)
     expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {

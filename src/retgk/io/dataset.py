@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Flags, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, checked_positions
 from retgk.graphs.flat import is_missing
 
@@ -131,6 +131,27 @@ def graph_numbers(dataset: GraphDataset) -> Ints:
     return np.arange(len(dataset)) if dataset.rows is None else dataset.rows
 
 
+def rows_without(empty: Sequence[int], n_graphs: int, place: Any) -> Ints | None:
+    """Numbers of the graphs that are left, and a warning that names those without nodes."""
+    if not len(empty):
+        return None
+    if len(empty) == n_graphs:
+        raise InvalidInputError(f"{place}: no graph has nodes")
+    shown = ", ".join(map(str, empty[:_MOST_SHOWN])) + ", ..." * (len(empty) > _MOST_SHOWN)
+    many = "s" * (len(empty) > 1)
+    warn_user(
+        LeftOutWarning(
+            f"{place}: left out {len(empty):,} graph{many} without nodes, with their targets: "
+            f"graph{many} {shown}"
+        )
+    )
+    return np.delete(np.arange(n_graphs), empty)
+
+
+_MOST_SHOWN = 20
+LEAVE_OUT = "skip_invalid=True leaves such graphs out, with their targets"
+
+
 def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:
     """Graphs of all parts one after the other, with their numbers, and names if all have some."""
     graphs = GraphBatch.concatenate([data.graphs for data in parts])
@@ -166,6 +187,17 @@ def missing_targets(targets: NDArray[Any]) -> Flags:
         ]
         return np.array(found, bool).reshape(targets.shape)
     return np.zeros(targets.shape, bool)
+
+
+def infinite_targets(targets: NDArray[Any]) -> Flags:
+    """Tell where a target is infinite."""
+    if targets.dtype.kind in "fc":
+        found: Flags = np.isinf(targets)
+        return found
+    if targets.dtype.kind != "O":
+        return np.zeros(targets.shape, bool)
+    infinite = [isinstance(value, float) and math.isinf(value) for value in targets.ravel()]
+    return np.array(infinite, bool).reshape(targets.shape)
 
 
 def without_empty_targets(dataset: GraphDataset) -> GraphDataset:

@@ -16,7 +16,7 @@ from retgk._runtime.files import check_size, text_lines
 from retgk._runtime.names import optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.flat import is_missing
 from retgk.io.dataset import GraphDataset
@@ -274,20 +274,23 @@ def _parsed_piece(
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
+    chem, read = rdkit_chem(), list[str]()
+    is_smiles = parse is None
     if parse is None:  # in full, with stereochemistry, in twice the time
-        parse = rdkit_chem().MolFromSmiles if reader.stereo else _molecule
+        parse = chem.MolFromSmiles if reader.stereo else _molecule
 
     def kept() -> Iterator[tuple[int, Any]]:
         for number, molecule in enumerate(map(parse, smiles), first):
             if not _has_atoms(molecule):
                 unreadable.append(number)
             else:
+                read.append(smiles[number - first] if is_smiles else chem.MolToSmiles(molecule))
                 yield number, molecule
 
     if skip_invalid:
-        return ParsedPiece(reader.batch(kept()), unreadable)
+        return ParsedPiece(reader.batch(kept(), read), unreadable)
     found = _readable(map(parse, smiles), smiles, first)
-    return ParsedPiece(reader.batch(enumerate(found, first)), [])
+    return ParsedPiece(reader.batch(enumerate(found, first), smiles), [])
 
 
 def _has_atoms(molecule: Any) -> bool:
@@ -377,10 +380,6 @@ _MOST_LETTERS = 25_000  # RDKit takes some ten kilobytes for each at once
 _STREAM_FACTOR = 1
 _ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
 _SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
-
-
-class LeftOutWarning(InputWarning):
-    """Molecules that RDKit cannot read were left out, as the caller asked."""
 
 
 class FileMolecule(NamedTuple):

@@ -132,7 +132,17 @@ def from_rdkit(
         bond_types=bond_types,
     )
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(enumerate(found))
+    return reader.batch(enumerate(found), _texts_of(found))
+
+
+def _texts_of(molecules: Sequence[Any]) -> list[str] | None:
+    """SMILES of molecules; None where RDKit cannot write one, as of bonds that are of no type."""
+    chem = rdkit_chem()
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        try:
+            return [chem.MolToSmiles(chem.Mol(own)) for own in molecules]  # writing changes one
+        except RuntimeError:
+            return None
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -179,11 +189,16 @@ class MoleculeReader:
         options = {"attributes": list(self.attributes), "bond_types": self.has_types}
         return reading_of("molecules", {**vars(self), **options})
 
-    def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
+    def batch(
+        self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str] | None
+    ) -> GraphBatch:
         """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
+            if self.largest_fragment and smiles is not None:
+                smiles = [_text_of_fragment(text) if "." in text else text for text in smiles]
         batch.reading = self.reading()
+        batch.smiles = None if smiles is None else np.array(smiles, object)
         return batch
 
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
@@ -297,6 +312,12 @@ def _largest_fragment(molecule: Any) -> Any:
         return part.GetNumHeavyAtoms(), round(mass, 3), chem.MolToSmiles(part)
 
     return max(chem.GetMolFrags(molecule, asMols=True, sanitizeFrags=False), key=size)
+
+
+def _text_of_fragment(smiles: str) -> str:
+    chem = rdkit_chem()
+    molecule = chem.MolFromSmiles(smiles)
+    return smiles if molecule is None else chem.MolToSmiles(_largest_fragment(molecule))
 
 
 def _adjacency(molecule: Any, has_orders: bool) -> NDArray[Any]:

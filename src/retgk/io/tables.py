@@ -260,6 +260,9 @@ def texts_of_graphs(
         texts = _table_texts(dataset, table, column, what)
     else:
         texts = _listed_texts(dataset, path, what)
+    rows = dataset.rows
+    if rows is not None and len(texts) > rows[-1] and len(texts) != len(dataset):
+        texts = [texts[row] for row in rows]  # of graphs that were left out in reading, too
     if len(texts) != len(dataset):
         raise InvalidInputError(
             f"{path} has {len(texts)} lines for {len(dataset)} graphs; give one line for each graph"

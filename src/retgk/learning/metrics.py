@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from retgk._runtime.names import name_advice
-from retgk.errors import InputWarning, InvalidInputError, warn_user
+from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
 from retgk.kernels.engine import UnseenWarning
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
@@ -264,20 +264,37 @@ class FoldScorer:
         self.scorer, self.name, self.trial = scorer, name, trial
         self.graphs = [trial.data.batch[test] for _, test in trial.folds]
         self.takes_weights = trial.data.weights is not None
+        self.targets = [(FoldScorer(scorer, name, own), known) for own, known in trial.by_target()]
 
     def __call__(self, decisions: Sequence[Floats]) -> Floats:
         from sklearn.exceptions import UndefinedMetricWarning
 
+        if self.targets:
+            return self._mean_over_targets(decisions)
         with warnings.catch_warnings():
             # of every candidate; that a fold has no score at all is said once, before the work
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             return np.array([self._score(decisions, fold) for fold in range(len(decisions))])
+
+    def _mean_over_targets(self, decisions: Sequence[Floats]) -> Floats:
+        """Means over the targets, each of which is scored on the graphs that have it."""
+        scores = np.array(
+            [
+                scorer([all_[own, t : t + 1] for all_, own in zip(decisions, known, strict=True)])
+                for t, (scorer, known) in enumerate(self.targets)
+            ]
+        )
+        n_defined = (~np.isnan(scores)).sum(axis=0)
+        totals = np.nansum(scores, axis=0)
+        return np.where(n_defined > 0, totals / np.maximum(n_defined, 1), np.nan)
 
     def _score(self, decisions: Sequence[Floats], fold: int) -> float:
         from retgk.learning.outcomes import ClassCandidate, ValueCandidate, ValueOutcomes
 
         data, outcomes, truth, folds = self.trial
         test = folds[fold][1]
+        if len(test) == 0:  # no test graph has this target
+            return np.nan
         options = {"sample_weight": data.weights_of(test)} if self.takes_weights else {}
         targets = outcomes.targets(truth[test])
         candidate: Any = ClassCandidate(self.trial, decisions, fold)
@@ -370,8 +387,10 @@ def fold_answer(
     """Train a model on a fold, and ask it for predictions, decision values and probabilities."""
     from retgk.learning.outcomes import ClassOutcomes
 
-    start = time.perf_counter()
-    fitted, test = _fitted(model, graphs, targets, fold, number), graphs[fold.test]
+    start, test = time.perf_counter(), graphs[fold.test]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # told once, of all folds
+        fitted = _fitted(model, graphs, targets, fold, number)
     columns: NDArray[Any] | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenWarning)  # which scores of folds are there to tell

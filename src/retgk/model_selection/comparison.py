@@ -26,7 +26,7 @@ from retgk.learning.folds import (
     with_groups,
 )
 from retgk.learning.metrics import check_metric_names
-from retgk.learning.targets import TaskKind, is_regression, training_set
+from retgk.learning.targets import TaskKind, is_regression, training_set, warn_of_contradictions
 from retgk.model_selection.methods import (
     DEFAULT_METHODS,
     check_can_resume,
@@ -139,6 +139,7 @@ def compare(
             f"y has {data.targets.shape[1]} targets for each graph; compare on one of them"
         )
     regression = is_regression(task, data.targets)
+    warn_of_contradictions(data, regression, n_jobs)
     made = _outer_folds(data.targets, folds, repetitions, random_state, regression, data.groups)
     name = graphs.name if isinstance(graphs, GraphDataset) else "graphs"
     plan = new_plan(name, data.batch, data.targets, made, regression, metrics, random_state)

@@ -1,24 +1,17 @@
 """`duplicate_groups`: graphs of a collection that are equal, and how sure that is."""
 
-import hashlib
 from operator import eq
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retgk._runtime.parallel import progress_bar
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch, to_networkx
-from retgk.kernels.refinement import colour_keys, keys_of_names
-from retgk.walks.probabilities import return_probabilities
+from retgk.kernels.indistinguishable import DECIMALS, indistinguishable_groups
 
-_DECIMALS = 9  # to which moments, weights and attributes have to agree
 _MAX_NODES = 200  # beyond that, an isomorphism test may take forever
-_SEED = 0
-_DEPTH = 4
-_ODD = 0x9E3779B97F4A7C15
 
 
 class DuplicateGroup(NamedTuple):
@@ -76,66 +69,13 @@ def duplicate_groups(
     [DuplicateGroup(indices=array([0, 2]), verified=True)]
     """
     batch = as_batch(graphs)
-    keys = _graph_keys(batch, n_jobs)
-    _, group_of, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    order = np.argsort(group_of, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    candidates = [order[starts[group] : starts[group + 1]] for group in np.flatnonzero(counts > 1)]
-    if not candidates:
-        return []
-    moments = _moments(batch, np.concatenate(candidates), n_steps, n_jobs)
+    groups = indistinguishable_groups(batch, n_steps, n_jobs)
     found: list[DuplicateGroup] = []
-    with progress_bar("equal graphs", sum(map(len, candidates))) as advance:
-        for members in candidates:
-            for group in _kernel_groups(members, moments):
-                found += _verified(batch, group, max_nodes)
-            advance(len(members))
-    return sorted(found, key=lambda group: int(group.indices[0]))
-
-
-def _graph_keys(batch: GraphBatch, n_jobs: int | None) -> NDArray[np.bytes_]:
-    """Digest of labels, neighbourhoods, attributes and weights, in no order of nodes."""
-    named = keys_of_names(batch.label_names, _SEED) if batch.has_labels else None
-    labels = np.zeros(batch.n_nodes, np.uint64) if named is None else named[batch.labels]
-    colours = colour_keys(batch, labels, _DEPTH, _SEED, n_jobs)[-1].astype(np.uint64)
-    if batch.n_attributes:
-        values = np.round(batch.attributes, _DECIMALS) + 0.0  # no -0.0
-        _, codes = np.unique(values, axis=0, return_inverse=True)
-        colours = colours * np.uint64(_ODD) + codes.reshape(-1).astype(np.uint64)
-    colours = colours[np.lexsort((colours, np.repeat(np.arange(len(batch)), batch.node_counts)))]
-    weights = np.round(batch.weights, _DECIMALS) if batch.is_weighted else np.empty(0)
-    nodes, entries = batch.node_ptr, batch.indptr[batch.node_ptr]
-    keys = []
-    for graph in range(len(batch)):
-        digest = hashlib.blake2b(colours[nodes[graph] : nodes[graph + 1]].tobytes(), digest_size=16)
-        digest.update(np.sort(weights[entries[graph] : entries[graph + 1]]).tobytes())
-        keys.append(digest.hexdigest().encode())
-    return np.array(keys)
-
-
-def _kernel_groups(members: Ints, moments: Floats) -> list[Ints]:
-    """Split graphs by moments of their return probabilities, which agree up to rounding."""
-    groups: list[list[int]] = []
-    for member in members.tolist():
+    with progress_bar("equal graphs", sum(map(len, groups))) as advance:
         for group in groups:
-            if np.abs(moments[member] - moments[group[0]]).max() <= 10.0**-_DECIMALS:
-                group.append(member)
-                break
-        else:
-            groups.append([member])
-    return [np.array(group) for group in groups if len(group) > 1]
-
-
-def _moments(batch: GraphBatch, members: Ints, n_steps: int, n_jobs: int | None) -> Floats:
-    """Mean return probabilities and their mean squares and cubes, one row for each graph."""
-    chosen = batch[members]
-    values = return_probabilities(chosen, n_steps, n_jobs=n_jobs)
-    starts = chosen.node_ptr[:-1]
-    powers = [np.add.reduceat(values**power, starts) for power in (1, 2, 3)]
-    means = np.hstack(powers) / chosen.node_counts[:, None]
-    found = np.zeros((len(batch), means.shape[1]))
-    found[members] = means
-    return found
+            found += _verified(batch, group, max_nodes)
+            advance(len(group))
+    return sorted(found, key=lambda group: int(group.indices[0]))
 
 
 def _verified(batch: GraphBatch, members: Ints, max_nodes: int) -> list[DuplicateGroup]:
@@ -170,6 +110,6 @@ def _plain_graph(graph: GraphBatch) -> Any:
 def _round_all(values: dict[str, Any]) -> None:
     for name, value in values.items():
         if isinstance(value, float):
-            values[name] = round(value, _DECIMALS)
+            values[name] = round(value, DECIMALS)
         elif name == "attributes":
-            values[name] = [round(float(number), _DECIMALS) for number in value]
+            values[name] = [round(float(number), DECIMALS) for number in value]
