@@ -387,7 +387,8 @@ def test_probabilities_are_never_the_reverse_of_predictions(n_classes):
 def test_probabilities_of_a_few_molecules_that_folds_get_wrong():
     pytest.importorskip("rdkit")
     molecules = ["CCO", "CCCO", "CCCCO", "CO", "CCN", "CCCN", "CCCCN", "CN"]
-    model = GraphClassifier(random_state=0).fit(molecules, [0] * 4 + [1] * 4)
+    model = GraphClassifier(RetGK(), random_state=0)
+    model.fit(as_batch(molecules, chemistry="elements"), [0] * 4 + [1] * 4)
     assert_allclose(model.predict_proba(molecules), 0.5)
 
 
@@ -932,3 +933,11 @@ def test_labels_of_several_columns_have_a_kernel_of_their_own(task, tmp_path):
     np.testing.assert_array_equal(loaded.predict(graphs[30:]), model.predict(graphs[30:]))
     plain = kind(random_state=0, n_jobs=1).fit(graphs.with_label_columns("charge")[:30], y[:30])
     assert isinstance(plain.kernel_, RetGK)
+
+
+def test_candidates_of_retgk_ask_for_it():
+    graphs, y = graphs_of_two_columns()
+    own = {"graph_kernel__p": (1, 2), "depth": 0}
+    model = GraphClassifier(candidates=own, C=1, random_state=0).fit(graphs, y)
+    assert isinstance(model.kernel_, RetGK)
+    fails(lambda: GraphClassifier(candidates={"colour": 1}).fit(graphs, y), "colour")

@@ -178,9 +178,9 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
 
         Kernels of refined labels (`WeisfeilerLehman`, `WeisfeilerLehmanOA`, and `MinMax` of them,
         of which `molecule_kernel` is made) are functions of counts of colours: there integrated
-        gradients along the line from the mean counts give each colour a share, which goes in
-        equal parts to the nodes that have it; shares of colours that the graph does not have go to
-        all of its nodes alike. Of sums and multiples of kernels the shares add up.
+        gradients along the line from the mean counts give each colour a share, which goes in equal
+        parts to the nodes that have it; shares of colours that the graph does not have go to all of
+        its nodes alike. Of sums and multiples of kernels the shares add up.
 
         All of it is in decision units, for classifiers with probabilities too: those are a
         monotone function of decision values, and have no shares that add up.
@@ -297,7 +297,11 @@ def taken_by(kernel: Any) -> Callable[[Any], Any]:
 
 
 def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
-    """The kernel that a user gives; for "auto" RetGK, or that for labels of several columns."""
+    """
+    The kernel that a user gives; for "auto" RetGK, or that for labels of several columns.
+
+    Candidates that are parameters of RetGK ask for it.
+    """
     if isinstance(model.kernel, GraphKernel):
         return model.kernel
     if model.kernel != "auto" or not isinstance(model.kernel, str):
@@ -305,10 +309,18 @@ def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
             f"kernel must be 'auto' or a kernel such as RetGK() or WeisfeilerLehman(), got "
             f"{model.kernel!r:.80}"
         )
-    columns = batch.label_columns
-    if len(columns) > 1:
+    columns, asked = batch.label_columns, model.candidates
+    asks_for_retgk = (
+        isinstance(asked, Mapping) and asked and asked.keys() <= RetGK().get_params().keys()
+    )
+    if len(columns) > 1 and not asks_for_retgk:
         task: MoleculeTask = "classification" if is_classifier(model) else "regression"
         return molecule_kernel(task, labels=columns[0])
+    return retgk_to_fit(batch)
+
+
+def retgk_to_fit(batch: GraphBatch) -> RetGK:
+    """The exact kernel while its pairs of nodes can be compared, else one by random features."""
     n_graphs = len(batch)
     fits = 8.0 * n_graphs**2 <= MOST_GRAM_BYTES
     share = 1.0 if fits else FEW_LANDMARKS / n_graphs

@@ -495,6 +495,7 @@ class NodeLinks(GraphReader):
             self.sizes,
             self.edges,
             labels=found.labels,
+            label_columns=self.columns.label_columns,
             attributes=found.attributes,
             negative=self.negative,
             symmetrize=self.symmetrize,

@@ -18,6 +18,7 @@ from retgk._runtime.processes import (
     run_to_end,
 )
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import warn_of_distinct_labels
 from retgk.io.convert import GraphsLike, dataset_of
 from retgk.io.dataset import GraphDataset, without_empty_targets
 from retgk.io.formats import (
@@ -141,6 +142,7 @@ def read_graphs(
     if not dataset.name:
         dataset = replace(dataset, name=text_of_name(source.name.split(".", 1)[0]) or source.name)
     dataset = without_empty_targets(dataset)
+    warn_of_distinct_labels(dataset.graphs)
     if targets is None:
         return dataset
     return with_targets(dataset, Path(targets), target_column, max_bytes)
