@@ -541,7 +541,7 @@ def molecules(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     smiles = ["C" * k for k in range(2, 10)] + ["CO" + "C" * k for k in range(8)]
     model = GraphClassifier(RetGK(1, walks=Walks(5)), cv=2, random_state=0)
     save_model(model.fit(smiles, [0] * 8 + [1] * 8), folder / "model.retgk")
-    (folder / "new.smi").write_text(f"CCO ethanol\nCCCN {HOSTILE}\n")
+    (folder / "new.smi").write_text(f"CCO ethanol\nCCCO {HOSTILE}\n")
     return folder / "model.retgk", folder / "new.smi"
 
 

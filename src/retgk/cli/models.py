@@ -203,7 +203,7 @@ def predict(
             raise InvalidInputError(f"{model_file} predicts values, which have no probabilities")
         collection = read_for_model(model, source, reading, common)
     with watch.timing("predict"):
-        predictions = model.predict(collection.graphs)
+        predictions = model.predict(collection)  # with names, for warnings
         columns = {"prediction": predictions}
         several = _names_of_targets(model, predictions)
         if several is not None:
@@ -211,7 +211,7 @@ def predict(
                 f"prediction_{n}": own for n, own in zip(several, predictions.T, strict=True)
             }
         if probabilities:
-            rows = model.predict_proba(collection.graphs)
+            rows = model.predict_proba(collection)
             names = [f"probability_{name}" for name in several or model.classes_]
             columns.update(zip(names, rows.T, strict=True))
     table = Table({**key_columns(collection), **columns})
