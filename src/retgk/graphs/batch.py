@@ -910,11 +910,6 @@ def _split_graphs(
     missing: Missing,
 ) -> FlatGraphs:
     """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
-    if values[3]:
-        raise InvalidInputError(
-            "negative='split' puts a sign to each label, which has several columns; give labels of "
-            "one column, or another negative="
-        )
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
     codes, names = checked_labels(values[0], node_ptr, missing)
     own = checked_attributes(values[1], node_ptr, missing)

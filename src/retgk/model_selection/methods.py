@@ -247,7 +247,8 @@ class FragmentTrees(BaseEstimator):  # type: ignore[misc]
         threads, word = n_threads(self.n_jobs), "Regressor" if self.regression else "Classifier"
         if self.kind == "forest":
             forest = getattr(ensemble, f"RandomForest{word}")
-            return forest(500, max_features="sqrt", n_jobs=threads, random_state=self.random_state)
+            shown = 1 / 3 if self.regression else "sqrt"  # what is usual for each
+            return forest(500, max_features=shown, n_jobs=threads, random_state=self.random_state)
         leaf = int(np.clip(n_molecules // 100, 5, 20))  # 20 of a few hundred would hide all
         if not self._is_lightgbm:
             boosting = getattr(ensemble, f"HistGradientBoosting{word}")
