@@ -54,7 +54,7 @@ from retgk.kernels import (
 )
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.exact_any import CalledGraphs
-from retgk.kernels.others import all_kernels
+from retgk.kernels.others import all_kernels, counts
 from retgk.search import distances
 from retgk.stats import association_test, k_sample_test
 from tests.errors import fails
@@ -334,7 +334,7 @@ def test_matrices_add_up_in_any_type_of_floats():
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_the_kernel_for_molecules_is_made_of_eight_and_one(task):
+def test_the_kernel_for_molecules_is_made_of_eight_and_one(task, monkeypatch):
     graphs = GRAPHS.with_labels([(k % 3, k % 2) for k in range(GRAPHS.n_nodes)],
                                 columns=("element", "charge"))  # fmt: skip
     parts = [
@@ -351,6 +351,13 @@ def test_the_kernel_for_molecules_is_made_of_eight_and_one(task):
     rows = kernel.transform(graphs[9:])
     np.testing.assert_allclose(found.transform(graphs[9:]), rows, rtol=1e-12)
     np.testing.assert_array_equal(found.transform(graphs[:9]), found.gram())
+    alone = np.concatenate([found.transform(graphs[k : k + 1]) for k in range(9, len(graphs))])
+    np.testing.assert_array_equal(alone, found.transform(graphs[9:]))
+    monkeypatch.setattr(counts, "_TASK_POSTINGS", 1)  # a task for every row
+    for n_jobs in (1, 2):
+        again = molecule_kernel(task).with_common(n_jobs, 0).fit(graphs[:9])
+        np.testing.assert_array_equal(again.gram(), found.gram())
+        np.testing.assert_array_equal(again.transform(graphs[9:]), found.transform(graphs[9:]))
 
 
 def test_long_texts_are_not_cut():
