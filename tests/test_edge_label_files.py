@@ -611,7 +611,7 @@ def test_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     both(tmp_path / "graph.edges", monkeypatch)
 
 
-@pytest.mark.parametrize("text", ["1 2\n3\n", "1 2\n3,4\n", "source target\n1 2\n", "# nothing\n"])
+@pytest.mark.parametrize("text", ["1 2\n3\n", "1 2\n3,4\n", "one other\n1 2\n", "# nothing\n"])
 def test_the_same_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     path = tmp_path / "graph.edges"
     path.write_text(text)

@@ -565,7 +565,8 @@ class GraphBatch(Sequence["GraphBatch"]):
             of_both = (labels, attributes, edge_labels, label_columns)
             self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
             return
-        adjacency = adjacency_from_rows(nodes, *rows, unsigned_weights(given, negative), symmetrize)
+        used = None if given is None else unsigned_weights(given, negative)
+        adjacency = adjacency_from_rows(nodes, *rows, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
         columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
@@ -628,7 +629,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         if negative == "split":
             of_both = (labels, attributes, edge_labels, label_columns)
             return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
-        used = unsigned_weights(given, negative)
+        used = None if given is None else unsigned_weights(given, negative)
         adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
         columns = checked_label_columns(label_columns, codes, names)
@@ -923,7 +924,8 @@ def _split_graphs(
     if plain is not None and len(columns) < 2:  # a value for the label, and one for the sign
         plain = [(label,) for label in plain]
     nodes, ends = 2 * node_ptr, split_edges(node_ptr, edges, weights)
-    adjacency = adjacency_from_edges(nodes, ends, unsigned_weights(weights, "split"), symmetrize)
+    used = None if weights is None else unsigned_weights(weights, "split")
+    adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
     labels = checked_labels(signed_labels(plain, node_ptr), nodes, missing)
     bonds = edge_labels_of_edges(nodes, adjacency, ends, values[2], symmetrize, missing)
     sizes = np.diff(node_ptr)

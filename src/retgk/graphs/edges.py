@@ -208,8 +208,8 @@ def check_negative(negative: object) -> None:
         )
 
 
-def unsigned_weights(weights: Floats | None, negative: Negative) -> Floats | None:
-    if weights is None or negative == "error":
+def unsigned_weights(weights: Floats, negative: Negative) -> Floats:
+    if negative == "error":
         return weights
     if negative == "positive":
         return np.where((weights < 0) & (weights > -np.inf), 0.0, weights)

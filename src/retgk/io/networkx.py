@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 from numbers import Real
 from operator import itemgetter, methodcaller
@@ -135,12 +135,26 @@ def from_networkx(
         symmetrize=symmetrize,
         missing=missing,
     )
-    data = (values for graph in found for _, values in graph.nodes(data=True))
-    node_columns.warn_if_unused(chain.from_iterable(data), attributes)
-    on_edges = (values for graph in found for _, _, values in graph.edges(data=True))
-    edge_names.warn_if_unused(chain.from_iterable(on_edges), weight)
+    node_columns.warn_if_unused(_names(map(_data_of_nodes, found)), attributes)
+    edge_names.warn_if_unused(_names(map(_data_of_edges, found)), weight)
     batch.reading = reading_of("networkx", {"categorical": values.categorical})
     return batch
+
+
+def _names(data: Iterable[Iterable[dict[Any, Any]]]) -> Iterator[Any]:
+    """Names of values of all nodes or edges, looked at only if they are asked for."""
+    yield from dict.fromkeys(chain.from_iterable(chain.from_iterable(data)))
+
+
+def _data_of_nodes(graph: Any) -> Iterable[dict[Any, Any]]:
+    return map(itemgetter(1), graph.nodes(data=True))
+
+
+def _data_of_edges(graph: Any) -> Iterable[dict[Any, Any]]:
+    edges = chain.from_iterable(row.values() for _, row in graph.adjacency())
+    if not graph.is_multigraph():
+        return edges
+    return chain.from_iterable(parallel.values() for parallel in edges)
 
 
 def _entry_labels(graphs: list[Any], names: EdgeNames) -> list[Any] | None:
