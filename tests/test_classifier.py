@@ -25,6 +25,7 @@ from sklearn.svm import SVC
 from retgk import (
     GraphBatch,
     GraphClassifier,
+    GraphDataset,
     GraphRegressor,
     RetGK,
     as_batch,
@@ -46,8 +47,10 @@ from retgk.kernels import (
     mean_of,
     molecule_kernel,
 )
+from retgk.kernels.engine import UnseenWarning
 from retgk.learning import ridge
-from retgk.learning.folds import inner_folds
+from retgk.learning.folds import inner_folds, stratified_folds, with_groups
+from retgk.learning.metrics import fold_answer
 from retgk.learning.outcomes import class_probabilities, fit_calibration
 from retgk.learning.selection import Selection
 from retgk.walks.probabilities import Walks
@@ -384,7 +387,8 @@ def test_probabilities_are_never_the_reverse_of_predictions(n_classes):
 def test_probabilities_of_a_few_molecules_that_folds_get_wrong():
     pytest.importorskip("rdkit")
     molecules = ["CCO", "CCCO", "CCCCO", "CO", "CCN", "CCCN", "CCCCN", "CN"]
-    model = GraphClassifier(random_state=0).fit(molecules, [0] * 4 + [1] * 4)
+    model = GraphClassifier(RetGK(), random_state=0)
+    model.fit(as_batch(molecules, chemistry="elements"), [0] * 4 + [1] * 4)
     assert_allclose(model.predict_proba(molecules), 0.5)
 
 
@@ -802,6 +806,45 @@ def test_precomputed_values_are_as_good_as_the_kernel(tmp_path):
     fails(lambda: (Precomputed() + RETGK).fit(GRAPHS), "Precomputed")
 
 
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_elements_and_charges_that_training_did_not_have_are_told(name, tmp_path):
+    chem = pytest.importorskip("rdkit.Chem")
+    smiles = ["CC", "CCO", "CCC", "CCCO", "CN", "CCN"] * 2
+    model = GraphClassifier(KERNELS[name], **PLAIN).fit(smiles, [0, 1] * 6)
+    new = ["CC", "C[Si]", "CC[NH3+]", "CC[Si]"]
+    told = ("graph 1 (C[Si]) has Si", "graph 2 (CC[NH3+]) has charge +1", "graph 3 (CC[Si]) has Si")
+    for own in (model, saved(model, tmp_path)):
+        with pytest.warns(UnseenWarning) as found:
+            own.predict(new)
+        assert_names(str(found[0].message), told)
+        assert "graph 0" not in str(found[0].message)
+    kernel = model.kernel_
+    values, norms = kernel.rows_and_norms(as_batch(new[1:2]))
+    squared = norms[0] + kernel.norms() - 2 * values[0]
+    place = int(np.argmin(squared))
+    nearest = f"distance {np.sqrt(squared[place]):.3g} from its nearest training graph, "
+    assert f"{nearest}{model.support_[place]}" in str(found[0].message)
+    data = GraphDataset(as_batch(new)[1:3], None, "new", graph_names=["one", "two"], rows=[5, 8])
+    with pytest.warns(UnseenWarning, match=r"graph 5 \(one\) has Si, .*graph 8 \(two\) has"):
+        model.predict(data)
+    with pytest.warns(UnseenWarning, match="graph 0 has H, .* fit with add_hydrogens=True"):
+        model.predict(chem.AddHs(chem.MolFromSmiles("CC")))
+    model.predict(["CCCCN"])
+    elements = as_batch(smiles, chemistry="elements")
+    model = GraphClassifier(KERNELS[name], **PLAIN).fit(elements, [0, 1] * 6)
+    model.predict(["CC[NH3+]"])  # charges were not read
+    with pytest.warns(UnseenWarning, match="Si"):
+        model.predict(["C[Si]"])
+
+
+def test_folds_tell_of_no_elements():
+    pytest.importorskip("rdkit")
+    smiles = ["CC", "CCO", "CCC", "CCCO", "C[Si]", "CCN", "CF", "CCCl"]
+    targets, model = np.array([0, 1] * 4), GraphClassifier(RETGK, C=1, random_state=0)
+    for number, fold in enumerate(with_groups(stratified_folds(targets, 0, 4), None)):
+        fold_answer(model, as_batch(smiles), targets, fold, number)
+
+
 # Labels that are missing
 
 
@@ -890,3 +933,11 @@ def test_labels_of_several_columns_have_a_kernel_of_their_own(task, tmp_path):
     np.testing.assert_array_equal(loaded.predict(graphs[30:]), model.predict(graphs[30:]))
     plain = kind(random_state=0, n_jobs=1).fit(graphs.with_label_columns("charge")[:30], y[:30])
     assert isinstance(plain.kernel_, RetGK)
+
+
+def test_candidates_of_retgk_ask_for_it():
+    graphs, y = graphs_of_two_columns()
+    own = {"graph_kernel__p": (1, 2), "depth": 0}
+    model = GraphClassifier(candidates=own, C=1, random_state=0).fit(graphs, y)
+    assert isinstance(model.kernel_, RetGK)
+    fails(lambda: GraphClassifier(candidates={"colour": 1}).fit(graphs, y), "colour")

@@ -170,6 +170,34 @@ def test_orders_of_bonds_and_attributes_of_atoms(tmp_path: Path) -> None:
     assert "--skip-invalid" not in message
 
 
+def test_chemistry_is_stored_with_the_model(tmp_path: Path) -> None:
+    path, salts, model = tmp_path / "a.csv", tmp_path / "salts.smi", tmp_path / "model.retgk"
+    path.write_text("smiles,y\n" + "C[C@H](N)O,1\nC[C@@H](N)O,0\n" * 3)
+    salts.write_text("C[C@H](N)O.[Na+]\nCl.C[C@@H](N)O\n")
+    plain = json.loads(invoke("info", path, "--chemistry", "elements", "--json").stdout)
+    assert (plain["labels"], plain["edge_labels"]) == (["C", "N", "O"], None)
+    fit = ["fit", path, "--target-column", "y", *FIXED, "-o", model]
+    assert invoke(*fit, "--stereo", "--largest-fragment").exit_code == 0
+    found = load_model(model).reading_.options
+    assert [found[name] for name in ("chemistry", "stereo", "largest_fragment")] == [
+        *("full", True, True)
+    ]
+    rows = csv.DictReader(printed("predict", model, salts).splitlines())
+    assert [row["prediction"] for row in rows] == ["1", "0"]
+    refused = invoke("predict", model, salts, "--no-stereo")
+    assert "--no-stereo contradicts the model" in refused.stderr
+
+
+def test_prediction_tells_of_elements_that_training_did_not_have(tmp_path: Path) -> None:
+    path, model, new = tmp_path / "a.csv", tmp_path / "model.retgk", tmp_path / "new.smi"
+    path.write_text("smiles,y\n" + "CC,1\nCCO,0\n" * 6)
+    new.write_text("CC ethane\nC[Si] silane\n")
+    assert invoke("fit", path, "--target-column", "y", *FIXED, "-o", model).exit_code == 0
+    result = invoke("predict", model, new, "--probabilities", "-o", tmp_path / "found.csv")
+    assert result.stderr.count("graph 1 (silane) has Si, at distance ") == 1
+    assert "graph 0" not in result.stderr
+
+
 def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:
     from pyarrow import parquet
 
@@ -442,7 +470,7 @@ def test_a_model_from_python_with_hydrogens(table: Path, tmp_path: Path) -> None
 def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     model, graphs = tmp_path / "model.retgk", tmp_path / "graphs.edges"
     graphs.write_text("0 1 2.5\n1 2 1.5\n")
-    plain = as_batch(["CC", "CCC"] * 4).without_labels()
+    plain = as_batch(["CC", "CCC"] * 4, chemistry="elements").without_labels()
     save_model(GraphClassifier(RetGK(walks=Walks(5)), random_state=0).fit(plain, [0, 1] * 4), model)
     result = invoke("predict", model, graphs)
     assert result.exit_code == 0, result.output
@@ -765,7 +793,7 @@ COMMANDS = [
     ("convert small.parquet e --to edges", "GraphML", "--no-labels"),
     ("convert lonely.parquet e --to edges", "node 2 has no edges", "GraphML"),
     ("convert mol.csv MOL.zip --targets large.txt --no-labels", "18 digits", "write Parquet"),
-    ("convert mol.csv MOL.zip --target-column y", "got 'C'", "--no-labels"),
+    ("convert mol.csv MOL.zip --target-column y", "got ('C', 1, 0, 3", "--no-labels"),
     (
         "convert mol.csv MOL.zip --target-column y --no-labels --bond-types",
         "got 'SINGLE'",

@@ -15,15 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch, GraphClassifier, RetGK, Walks
+from retgk import GraphBatch, GraphClassifier, RetGK, Walks, similarity
 from retgk.errors import InputWarning
-from retgk.io import molecules as rdkit_molecules
 from retgk.io import molecules as smiles_strings
+from retgk.io import rdkit as rdkit_molecules
 from retgk.io.convert import as_batch, dataset_of
 from retgk.io.grakel import from_grakel
-from retgk.io.molecules import LeftOutWarning, are_readable, from_rdkit, from_smiles
+from retgk.io.molecules import LeftOutWarning, are_readable, from_smiles
 from retgk.io.networkx import from_igraph, from_networkx
 from retgk.io.pyg import from_pyg
+from retgk.io.rdkit import from_rdkit
+from retgk.search import duplicate_groups
 from tests.errors import fails
 from tests.example_graphs import dense, names
 
@@ -379,20 +381,36 @@ SMILES = [
 ]
 
 
-def by_hand(molecule: Chem.Mol, attributes: list[str], orders: bool) -> GraphBatch:
+COLUMNS = ("element", "degree", "charge", "hydrogens", "aromatic", "ring")
+
+
+def by_hand(
+    molecule: Chem.Mol, attributes: list[str], orders: bool, chemistry: str = "full"
+) -> GraphBatch:
     """The obvious conversion, atom by atom and bond by bond."""
     atoms, size = list(molecule.GetAtoms()), molecule.GetNumAtoms()
-    edges, weights = [], []
+    edges, weights, types = [], [], []
     for bond in molecule.GetBonds():
         ends = [bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()]
         edges += [ends, ends[::-1]]
         weights += [bond.GetBondTypeAsDouble() if orders else 1.0] * 2
+        types += [bond.GetBondType().name] * 2
+    is_full = chemistry == "full"
+    labels = [
+        (
+            *(atom.GetSymbol(), atom.GetDegree(), atom.GetFormalCharge()),
+            *(atom.GetTotalNumHs(), atom.GetIsAromatic(), atom.IsInRing()),
+        )
+        for atom in atoms
+    ]
     methods = [rdkit_molecules.ATOM_ATTRIBUTES[name] for name in attributes]
     return GraphBatch.from_edges(
         size,
         np.array(edges, int).reshape(-1, 2),
         weights,
-        labels=[atom.GetSymbol() for atom in atoms],
+        labels=labels if is_full else [label[0] for label in labels],
+        label_columns=COLUMNS if is_full else COLUMNS[:1],
+        edge_labels=types if is_full else None,
         attributes=[[float(getattr(atom, m)()) for m in methods] for atom in atoms],
     )
 
@@ -400,13 +418,15 @@ def by_hand(molecule: Chem.Mol, attributes: list[str], orders: bool) -> GraphBat
 @pytest.mark.parametrize("orders", [False, True])
 @pytest.mark.parametrize("attributes", [[], sorted(rdkit_molecules.ATOM_ATTRIBUTES)])
 @pytest.mark.parametrize("add_hydrogens", [False, True])
+@pytest.mark.parametrize("chemistry", ["full", "elements"])
 def test_agrees_with_the_obvious_conversion(
-    orders: bool, attributes: list[str], add_hydrogens: bool
+    orders: bool, attributes: list[str], add_hydrogens: bool, chemistry: str
 ) -> None:
     molecules = [Chem.MolFromSmiles(text) for text in SMILES]
     complete = [Chem.AddHs(molecule) if add_hydrogens else molecule for molecule in molecules]
-    expected = GraphBatch.concatenate([by_hand(m, attributes, orders) for m in complete])
+    expected = GraphBatch.concatenate([by_hand(m, attributes, orders, chemistry) for m in complete])
     options: dict[str, Any] = {
+        "chemistry": chemistry,
         "attributes": attributes,
         "add_hydrogens": add_hydrogens,
         "bond_orders": orders,
@@ -417,7 +437,7 @@ def test_agrees_with_the_obvious_conversion(
 
 def test_what_the_attributes_mean() -> None:
     batch = from_smiles("C[N+](C)(C)C", attributes=["charge", "degree", "hydrogens"])
-    assert names(batch) == ["C", "N", "C", "C", "C"]
+    assert names(batch.with_label_columns("element")) == ["C", "N", "C", "C", "C"]
     np.testing.assert_array_equal(batch.attributes[1], [1, 4, 0])
     np.testing.assert_array_equal(batch.attributes[0], [0, 1, 3])
     benzene = from_smiles("c1ccccc1", attributes="aromatic", bond_orders=True)
@@ -442,11 +462,57 @@ def test_large_molecules_are_read_by_their_bonds(monkeypatch: pytest.MonkeyPatch
     assert from_smiles(SMILES) == whole
 
 
+@pytest.mark.parametrize("pair", [("c1ccccc1", "C1CCCCC1"), ("CCC=O", "CCCO")])
+def test_molecules_of_one_shape_differ(pair: tuple[str, str]) -> None:
+    """Benzene and cyclohexane, propanal and propanol: the same elements, and bonds between them."""
+    assert len(duplicate_groups(from_smiles(pair, chemistry="elements"))) == 1
+    graphs = from_smiles(pair)
+    assert duplicate_groups(graphs) == []
+    assert similarity(*graphs) < 1 - 1e-3
+
+
+def test_bonds_of_one_direction_are_edges() -> None:
+    graphs = from_smiles(["N->B", "[Fe]<-N.CC"])
+    assert (graphs.n_edges, graphs.edge_label_names) == (3, ("DATIVE", "SINGLE"))
+
+
+def test_stereochemistry_on_request() -> None:
+    """Of mirror images and of the two sides of a double bond, whatever the order of atoms."""
+    pairs = [("C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"), ("C/C=C/C", "C/C=C\\C")]
+    pairs += [("C[C@H]1CC[C@@H](C)CC1", "C[C@H]1CC[C@H](C)CC1")]
+    for pair in pairs:
+        assert len(duplicate_groups(list(pair))) == 1
+        found = from_smiles(pair, stereo=True)
+        assert duplicate_groups(found) == []
+        for text, graph in zip(pair, found, strict=True):
+            molecule = Chem.MolFromSmiles(text)
+            other = Chem.RenumberAtoms(molecule, list(range(molecule.GetNumAtoms()))[::-1])
+            both = GraphBatch.concatenate([graph, from_rdkit(other, stereo=True)])
+            assert len(duplicate_groups(both)) == 1
+    assert found.label_columns == (*COLUMNS, "chirality")
+    assert set(from_smiles(pairs[1], stereo=True).edge_label_names) == {
+        *("DOUBLE E", "DOUBLE Z", "SINGLE")
+    }
+    elements = from_smiles("C[C@H](N)C(=O)O", chemistry="elements", stereo=True)
+    assert elements.label_columns == ("element", "chirality")
+    assert ("C", "S") in elements.label_names
+    assert not elements.has_edge_labels
+
+
+def test_the_largest_fragment_on_request() -> None:
+    salt, plain = "[Na+].CC(=O)[O-].O", "CC(=O)[O-]"
+    assert from_smiles(salt, largest_fragment=True) == from_smiles(plain)
+    assert from_smiles(plain, largest_fragment=True) == from_smiles(plain)
+    assert from_smiles("C.O.CN.CO", largest_fragment=True).with_label_columns(
+        "element"
+    ) == from_smiles("CO").with_label_columns("element")
+
+
 def test_molecules_are_not_changed() -> None:
-    molecule = Chem.MolFromSmiles("C=C")
+    molecule = Chem.MolFromSmiles("C=C.O")
     before = list(molecule.GetPropNames(True, True)), molecule.GetNumAtoms()
     from_rdkit(molecule, attributes="charge", add_hydrogens=True)
-    from_rdkit(molecule, bond_orders=True)
+    from_rdkit(molecule, bond_orders=True, stereo=True, largest_fragment=True)
     from_rdkit(molecule)
     assert (list(molecule.GetPropNames(True, True)), molecule.GetNumAtoms()) == before
 
@@ -491,6 +557,10 @@ def test_molecule_without_atoms() -> None:
     fails(lambda: from_smiles(["C", ""]), about="graph 1")
 
 
+def test_unknown_chemistry() -> None:
+    fails(lambda: from_smiles("C", chemistry="rich"), about=("'rich'", "'full'"))  # type: ignore[arg-type]
+
+
 def test_unknown_attribute() -> None:
     fails(lambda: from_smiles(["C"], attributes=["charge", "colour"]), about="'colour'")
 
@@ -503,9 +573,9 @@ def test_not_molecules() -> None:
 
 def test_molecule_that_is_not_sanitized(capfd: pytest.CaptureFixture[str]) -> None:
     raw = Chem.MolFromSmiles("CC", sanitize=False)
-    assert from_rdkit(raw) == from_smiles("CC")
-    message = "graph 0"
-    fails(lambda: from_rdkit(raw, attributes="hydrogens"), about=message)
+    assert from_rdkit(raw, chemistry="elements") == from_smiles("CC", chemistry="elements")
+    for options in ({"chemistry": "elements", "attributes": "hydrogens"}, {}):
+        fails(lambda: from_rdkit(raw, **options), about=("graph 0", "SanitizeMol"))  # noqa: B023
     assert capfd.readouterr().err == ""
 
 
@@ -514,7 +584,9 @@ def test_bond_without_order(kind: str, capfd: pytest.CaptureFixture[str]) -> Non
     editable = Chem.RWMol(Chem.MolFromSmiles("C.C"))
     editable.AddBond(0, 1, Chem.BondType.names[kind])
     molecule = editable.GetMol()
-    np.testing.assert_array_equal(dense(from_rdkit(molecule)), [[0, 1], [1, 0]])
+    found = from_rdkit(molecule, chemistry="elements", bond_types=True)
+    np.testing.assert_array_equal(dense(found), [[0, 1], [1, 0]])
+    assert found.edge_label_names == (kind,)
     fails(lambda: from_rdkit(molecule, bond_orders=True), about=("graph 0", "atoms 0 and 1", kind))
     assert capfd.readouterr().err == ""
 

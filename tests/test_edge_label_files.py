@@ -271,10 +271,12 @@ def test_types_of_bonds():
     assert edge_label_values(batch[1]) == ["DOUBLE", "DOUBLE"]
     assert edge_label_values(batch[2]) == ["AROMATIC"] * 12
     assert edge_label_values(batch[0]) == ["SINGLE"] * 4
-    assert batch.without_edge_labels() == from_smiles(BONDS)
+    assert from_smiles(BONDS) == batch
+    assert batch.without_edge_labels() == from_smiles(BONDS, bond_types=False)
     assert from_rdkit(list(map(rdkit.MolFromSmiles, BONDS)), bond_types=True) == batch
     both = from_smiles(BONDS, bond_types=True, bond_orders=True, add_hydrogens=True)
-    assert both.without_edge_labels() == from_smiles(BONDS, bond_orders=True, add_hydrogens=True)
+    plain = from_smiles(BONDS, bond_types=False, bond_orders=True, add_hydrogens=True)
+    assert both.without_edge_labels() == plain
     assert both.is_weighted
     assert from_smiles("C", bond_types=True).has_edge_labels
 
@@ -283,15 +285,18 @@ def test_types_of_bonds():
 
 
 def test_models_read_labels_of_edges_alike(tmp_path):
-    model = RetGK(2, walks=Walks(6), random_state=0).fit(as_batch(BONDS, bond_types=True))
-    expected = model.transform(as_batch(BONDS[:3], bond_types=True))
+    own = {"chemistry": "elements", "bond_types": True}
+    model = RetGK(2, walks=Walks(6), random_state=0).fit(as_batch(BONDS, **own))
+    expected = model.transform(as_batch(BONDS[:3], **own))
     save_model(model, tmp_path / "model.retgk")
     for each in (model, load_model(tmp_path / "model.retgk")):
         assert each.reading_.options["bond_types"] is True
         np.testing.assert_array_equal(each.transform(list(BONDS[:3])), expected)
-    plain = RetGK(2, walks=Walks(6), random_state=0).fit(as_batch(BONDS, bond_types=False))
+    plain = RetGK(2, walks=Walks(6), random_state=0).fit(as_batch(BONDS, chemistry="elements"))
     assert not np.allclose(plain.transform(list(BONDS[:3])), expected)
-    fails(lambda: plain.transform(as_batch(BONDS, bond_types=True)), about="bond_types=True")
+    fails(lambda: plain.transform(as_batch(BONDS, **own)), about="bond_types=True")
+    full = as_batch(BONDS, bond_types=False)
+    fails(lambda: plain.transform(full), about=("chemistry='full'", "chemistry='elements'"))
 
 
 def test_labels_that_were_taken_away_stay_away():

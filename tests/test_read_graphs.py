@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rdkit import Chem
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError, read_graphs
 from retgk.cli.options import source_names
@@ -149,6 +150,59 @@ def test_a_list_of_smiles_may_have_a_header(tmp_path, header):
 def test_errors_say_what_helps(tmp_path, name, text, options, message):
     (tmp_path / name).write_text(text)
     fails(lambda: read_graphs(tmp_path / name, **options), about=message)
+
+
+MOLECULES = [f"{'C' * n}{ring}" for n in range(4) for ring in ("c1ccccc1", "C1CCNCC1", "c1ccsc1")]
+FAST = ("--C", 10, "--p", 1, "--scale", 1)
+
+
+def sdf_record(text, name="", **properties):
+    molecule = Chem.MolFromSmiles(text)
+    block = Chem.MolToMolBlock(molecule).split("\n", 1)[1]
+    values = "".join(f">  <{key}>  (1) \n{value}\n\n" for key, value in properties.items())
+    return f"{name}\n{block}{values}$$$$\n"
+
+
+def test_sdf_files_and_their_properties(tmp_path):
+    path, packed = tmp_path / "a.sdf", tmp_path / "b.sdf.gz"
+    records = [sdf_record("CCO", "ethanol", y=1.5, note="a\nb"), sdf_record("c1ccccc1", y="2")]
+    path.write_text("".join(records))
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    for each in (path, packed):
+        found = read_graphs(each, target_column="Y")
+        assert found.graphs == from_smiles(["CCO", "c1ccccc1"])
+        assert found.targets.tolist() == [1.5, 2.0]
+        assert found.graph_names == ["ethanol", "molecule 1"]
+    assert found.graphs.reading == from_smiles("C").reading
+    plain = tmp_path / "one.mol"
+    plain.write_text(Chem.MolToMolBlock(Chem.MolFromSmiles("C[C@H](N)O")))
+    assert read_graphs(plain).graphs == from_smiles("C[C@H](N)O")
+    assert read_graphs(plain, stereo=True).graphs == from_smiles("C[C@H](N)O", stereo=True)
+    assert format_of(plain.rename(tmp_path / "unknown")).name == "sdf"
+    complete = Chem.AddHs(Chem.MolFromSmiles("CCO"))
+    plain.write_text(Chem.MolToV3KMolBlock(complete))
+    assert read_graphs(plain).graphs == from_smiles("CCO")
+    fails(lambda: read_graphs(path, target_column="z"), about=("'z'", "target_column="))
+
+
+def test_molecules_of_an_sdf_file_that_are_left_out(tmp_path):
+    path = tmp_path / "a.sdf"
+    damaged = sdf_record("CCN", "damaged", y=3).replace("N   0", "?   0")
+    path.write_text(sdf_record("CCO", y=1) + damaged + sdf_record("C") + sdf_record("CC", y=4))
+    fails(lambda: read_graphs(path), about=("a.sdf, line 15", "'damaged'", "skip_invalid=True"))
+    fails(lambda: read_graphs(path, target_column="y"), about=("a.sdf, line 29", "'y'"))
+    with pytest.warns(LeftOutWarning, match="cannot read: line 15; 1 row .*: line 29"):
+        found = read_graphs(path, target_column="y", skip_invalid=True)
+    assert (found.rows.tolist(), found.targets.tolist()) == ([0, 3], [1, 4])
+    path.write_text(sdf_record("CCO", y=1) + sdf_record("CC", y=">4"))
+    fails(lambda: read_graphs(path, target_column="y"), about=("line 15", "'>4'"))
+
+
+def test_scaffolds_of_an_sdf_file(tmp_path):
+    path = tmp_path / "a.sdf"
+    path.write_text("".join(sdf_record(text, y=n % 2) for n, text in enumerate(MOLECULES)))
+    result = invoke("cv", path, "--target-column", "y", "--split", "scaffold", "--folds", 3, *FAST)
+    assert result.exit_code == 0, result.output
 
 
 def test_every_ending_is_told(tmp_path):

@@ -413,12 +413,12 @@ def test_values_count() -> None:
         return [group.indices.tolist() for group in duplicate_groups(graphs)]
 
     smiles = ["CCO", "CC=O", "OCC"]
-    plain = from_smiles(smiles)
+    plain = from_smiles(smiles, chemistry="elements")
     values = np.array([0, 0, 1, 0, 0, 2, 1, 0, 0])[:, None]
     assert groups(plain) == [[0, 1, 2]]
     for own in (
-        from_smiles(smiles, bond_types=True),
-        from_smiles(smiles, bond_orders=True),
+        from_smiles(smiles, chemistry="elements", bond_types=True),
+        from_smiles(smiles, chemistry="elements", bond_orders=True),
         plain.with_attributes(values),
     ):
         assert groups(own) == [[0, 2]]

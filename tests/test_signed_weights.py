@@ -669,7 +669,9 @@ def test_labels_and_attributes_that_were_left_out() -> None:
 
 def test_a_reading_stays_with_the_graphs() -> None:
     reading = BONDS.reading
-    assert reading == Reading("molecules", {**OPTIONS, "add_hydrogens": False, "bond_types": False})
+    usual = {"chemistry": "full", "stereo": False, "largest_fragment": False}
+    usual |= {"add_hydrogens": False, "bond_types": True}
+    assert reading == Reading("molecules", usual | OPTIONS)
     parts = [BONDS[3], BONDS[2:5], BONDS[[4, 1]], BONDS[np.arange(16) > 3], next(iter(BONDS))]
     copies = [copy.deepcopy(BONDS), pickle.loads(pickle.dumps(BONDS))]
     joined = GraphBatch.concatenate([BONDS, BONDS[:3]])

@@ -13,8 +13,8 @@ The data is an excerpt of 150 molecules of the set BBBP, which stands in
 # %%
 # Read
 # ----
-# Elements are labels of nodes. ``bond_types=True`` makes labels of edges, which count where labels are refined by
-# neighbourhoods; the classifier chooses how far.
+# Labels of atoms tell element, degree, charge, hydrogens, and whether it is aromatic or in a ring; types of bonds are labels of
+# edges, which count where labels are refined by neighbourhoods. The classifier chooses how far.
 
 import csv
 import os
@@ -44,7 +44,7 @@ else:
     smiles = [*PASSING.values(), *HELD_BACK.values()]
     passes = np.repeat([1, 0], [len(PASSING), len(HELD_BACK)])
 
-graphs = from_smiles(smiles, bond_types=True)
+graphs = from_smiles(smiles)
 print(graphs)
 
 # %%
@@ -100,7 +100,7 @@ model.fit(graphs[rest], passes[rest])
 found = model.explain(graphs[shown], target=1)
 for place, k in enumerate(shown):
     shares = found.of(place)
-    most = [graphs.label_names[code] for code in graphs[k].labels[np.argsort(-abs(shares))[:3]]]
+    most = [graphs.label_names[code][0] for code in graphs[k].labels[np.argsort(-abs(shares))[:3]]]
     print(
         f"{names[k]}: true {passes[k]}, decision {found.decisions[place]:+.2f} "
         f"= {found.baseline[place]:+.2f} {shares.sum():+.2f}; the strongest atoms are {', '.join(most)}"
@@ -131,6 +131,6 @@ with tempfile.TemporaryDirectory() as home:
 # %%
 # The same on the command line::
 #
-#     retgk cv BBBP.csv --target-column p_np --skip-invalid --bond-types --split scaffold --metric roc_auc
-#     retgk fit BBBP.csv --target-column p_np --skip-invalid --bond-types -o bbb.retgk
+#     retgk cv BBBP.csv --target-column p_np --skip-invalid --split scaffold --metric roc_auc
+#     retgk fit BBBP.csv --target-column p_np --skip-invalid -o bbb.retgk
 #     retgk explain bbb.retgk new.smi -o page.html

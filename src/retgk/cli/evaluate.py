@@ -114,9 +114,11 @@ def _set_retgk(
 ) -> None:
     from sklearn.base import clone
 
-    from retgk.estimators.predictor import kernel_to_fit, usual_candidates
+    from retgk.estimators.predictor import kernel_to_fit, retgk_to_fit, usual_candidates
 
-    kernel = clone(kernel_to_fit(model, graphs)).set_params(**own)
+    is_auto = isinstance(model.kernel, str)  # the options are of RetGK, and ask for it
+    chosen = retgk_to_fit(graphs) if is_auto else kernel_to_fit(model, graphs)
+    kernel = clone(chosen).set_params(**own)
     if candidates:
         model.set_params(candidates={**usual_candidates(kernel), **candidates})
     model.set_params(kernel=kernel)

@@ -171,11 +171,15 @@ def column_values(
 
 def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
     from retgk.io.molecules import SmilesReading, smiles_texts
+    from retgk.io.sdf import sdf_smiles
 
     path = molecule_file(source, reading)
+    if path is None and (path := molecule_file(source, reading, "sdf")) is not None:
+        texts = sdf_smiles(path, reading.max_bytes)
+        return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
     if path is None:
         raise InvalidInputError(
-            f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
+            f"scaffolds are those of molecules, and {source} is no file of such; use --groups, or "
             "--split with a file"
         )
     columns = SmilesReading(reading.smiles_column, reading.target_column, reading.skip_invalid)
@@ -194,13 +198,13 @@ def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[s
         return None
 
 
-def molecule_file(source: str, reading: Reading) -> Path | None:
+def molecule_file(source: str, reading: Reading, form: str = "smiles") -> Path | None:
     from retgk.io.formats import format_of
 
     path = Path(source)
     if source == "-" or not path.exists():
         return None
-    return path if (reading.format or format_of(path).name) == "smiles" else None
+    return path if (reading.format or format_of(path).name) == form else None
 
 
 def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
@@ -430,7 +434,10 @@ MaxSteps = Annotated[
 
 # What a model remembers, by kind of graphs; only attributes of atoms have another field here.
 _OPTIONS = {
-    "molecules": ("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+    "molecules": (
+        *("chemistry", "stereo", "largest_fragment"),
+        *("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+    ),
     "networkx": ("label", "attributes", "categorical", "weight", "edge_label", "negative"),
     "edges": ("weight", "edge_label", "negative"),
     "json": ("negative",),

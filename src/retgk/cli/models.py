@@ -198,10 +198,10 @@ def predict(
             raise InvalidInputError(f"{model_file} predicts values, which have no probabilities")
         collection = read_for_model(model, source, reading, common)
     with watch.timing("predict"):
-        predictions = model.predict(collection.graphs)
+        predictions = model.predict(collection)  # with names, for warnings
         columns = {"prediction": predictions}
         if probabilities:
-            rows = model.predict_proba(collection.graphs)
+            rows = model.predict_proba(collection)
             names = [f"probability_{name}" for name in model.classes_]
             columns.update(zip(names, rows.T, strict=True))
     table = Table({**key_columns(collection), **columns})

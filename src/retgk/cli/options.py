@@ -265,6 +265,24 @@ class Reading:
     target_column: Annotated[
         str | None, _reading(help="CSV, --targets: column of the targets.")
     ] = None
+    chemistry: Annotated[
+        Literal["full", "elements"] | None,
+        _reading(
+            help="SMILES: labels are element, degree, charge, hydrogens, aromatic and ring, and "
+            "types of bonds (full, the default), or elements."
+        ),
+    ] = None
+    stereo: Annotated[
+        bool | None,
+        _reading("--stereo/--no-stereo", help="SMILES: labels tell stereochemistry, too."),
+    ] = None
+    largest_fragment: Annotated[
+        bool | None,
+        _reading(
+            "--largest-fragment/--no-largest-fragment",
+            help="SMILES: of salts and mixtures, read the largest molecule alone.",
+        ),
+    ] = None
     bond_orders: Annotated[
         bool | None,
         _reading("--bond-orders/--no-bond-orders", help="SMILES: bonds weigh their order."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,9 +29,16 @@ from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
-from retgk.io.dataset import missing_targets, target_array
+from retgk.io.dataset import GraphDataset, graph_numbers, missing_targets, target_array
 from retgk.kernels.embedded import EmbeddedEngine
-from retgk.kernels.engine import Engine, GraphIntake, NodeFeatures, TakesGraphs, fit_intake
+from retgk.kernels.engine import (
+    Engine,
+    GraphIntake,
+    NodeFeatures,
+    TakesGraphs,
+    UnseenWarning,
+    fit_intake,
+)
 from retgk.kernels.graph import (
     ExponentialGraphKernel,
     KernelOfMeans,
@@ -290,7 +297,11 @@ def taken_by(kernel: Any) -> Callable[[Any], Any]:
 
 
 def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
-    """The kernel that a user gives; for "auto" RetGK, or that for labels of several columns."""
+    """
+    The kernel that a user gives; for "auto" RetGK, or that for labels of several columns.
+
+    Candidates that are parameters of RetGK ask for it.
+    """
     if isinstance(model.kernel, GraphKernel):
         return model.kernel
     if model.kernel != "auto" or not isinstance(model.kernel, str):
@@ -298,10 +309,18 @@ def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
             f"kernel must be 'auto' or a kernel such as RetGK() or WeisfeilerLehman(), got "
             f"{model.kernel!r:.80}"
         )
-    columns = batch.label_columns
-    if len(columns) > 1:
+    columns, asked = batch.label_columns, model.candidates
+    asks_for_retgk = (
+        isinstance(asked, Mapping) and asked and asked.keys() <= RetGK().get_params().keys()
+    )
+    if len(columns) > 1 and not asks_for_retgk:
         task: MoleculeTask = "classification" if is_classifier(model) else "regression"
         return molecule_kernel(task, labels=columns[0])
+    return retgk_to_fit(batch)
+
+
+def retgk_to_fit(batch: GraphBatch) -> RetGK:
+    """The exact kernel while its pairs of nodes can be compared, else one by random features."""
     n_graphs = len(batch)
     fits = 8.0 * n_graphs**2 <= MOST_GRAM_BYTES
     share = 1.0 if fits else FEW_LANDMARKS / n_graphs
@@ -680,6 +699,8 @@ def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
     batch = model.kernel_.new(X)
+    if unseen := model.intake_.unseen(batch) if model.intake_.chemistry else {}:
+        _warn_of_unseen(model, batch, X, unseen)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
     parts = [np.empty((0, len(model.intercept_)))]
     for start in range(0, len(batch), GRAPHS_AT_A_TIME):
@@ -687,6 +708,44 @@ def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
         parts.append(machine.decisions(rows))
     return np.concatenate(parts)
 
+
+def _warn_of_unseen(
+    model: GraphPredictor, batch: GraphBatch, X: GraphsLike, unseen: dict[int, list[str]]
+) -> None:
+    """Warn of molecules with new elements or charges, with their nearest training graphs."""
+    told = list(unseen)[:_MOST_TOLD]
+    values, norms = model.kernel_.rows_and_norms(batch[told])
+    squared = norms[:, None] + model.kernel_.norms() - 2 * values
+    nearest = squared.argmin(axis=1)
+    distances = np.sqrt(np.maximum(squared.min(axis=1), 0))
+    numbers, names = np.arange(len(batch)), None  # type: Any, Any
+    if isinstance(X, GraphDataset):
+        numbers, names = graph_numbers(X), X.graph_names
+    elif not isinstance(X, GraphBatch):
+        given = [X] if isinstance(X, str) else list(X) if isinstance(X, Iterable) else []
+        names = given if len(given) == len(batch) and isinstance(given[0], str) else None
+    texts = [
+        f"graph {numbers[graph]}{f' ({names[graph]:.60})' if names else ''} has "
+        f"{', '.join(unseen[graph])}, at distance {distance:.3g} from its nearest training graph, "
+        f"{model.support_[near]}"
+        for graph, near, distance in zip(told, nearest, distances, strict=True)
+    ]
+    more = f"; and {len(unseen) - len(told)} more" if len(unseen) > len(told) else ""
+    reading, hydrogens = model.reading_, ""
+    if reading is not None and any("H" in each for each in unseen.values()):
+        hydrogens = (
+            "; the training molecules had no hydrogens as atoms: leave them out "
+            "(rdkit.Chem.RemoveHs), or fit with add_hydrogens=True"
+        )
+    warn_user(
+        UnseenWarning(
+            "no training graph had some of the elements or charges, so that these predictions are "
+            f"guesses: {'; '.join(texts)}{more}{hydrogens}"
+        )
+    )
+
+
+_MOST_TOLD = 5  # graphs that a warning names
 
 # What fitting says of itself: to the logger "retgk", and to people who ask for it.
 

@@ -15,7 +15,7 @@ from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Floats, Ints
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.io.molecules import LARGEST_FORMULA
+from retgk.io.rdkit import LARGEST_FORMULA
 from retgk.plot import stress_layout
 from retgk.walks.probabilities import with_mean_weight_one
 
@@ -245,6 +245,8 @@ def _scaled_places(places: Floats, batch: GraphBatch) -> NDArray[Any]:
 def _pack_labels(batch: GraphBatch, arrays: PageArrays) -> list[str] | None:
     if not batch.has_labels:
         return None
+    if len(batch.label_columns) > 1:  # there is room for one, such as the element
+        batch = batch.with_label_columns(batch.label_columns[0])
     used, codes = np.unique(batch.labels, return_inverse=True)
     arrays.add_codes("labels", codes.reshape(-1))
     return [str(batch.label_names[code]) for code in used]

@@ -283,12 +283,17 @@ _WHAT_NUMBERS_ARE = {
 def warn_of_unknown_labels(
     names: Sequence[Hashable] | None, known: Sequence[Hashable] | None
 ) -> None:
-    if names and known and set(names).isdisjoint(known):
+    if names and known and set(map(_first_part, names)).isdisjoint(map(_first_part, known)):
         note = (
             f"no node label of the graphs is known: they have {_with_types(names)}, the fitted "
             f"ones {_with_types(known)}; give labels the names and the type that they had there"
         )
         warn_user(UserWarning(note))
+
+
+def _first_part(name: Hashable) -> Hashable:
+    """First column of a label: where it is known, the others differ in value, not in kind."""
+    return name[0] if isinstance(name, tuple) and name else name
 
 
 def _with_types(names: Sequence[Hashable]) -> str:

@@ -19,7 +19,10 @@ class _Kind(NamedTuple):
 
 
 _NAMED = ("label", "attributes", "categorical", "weight", "edge_label", "negative")
-_OF_MOLECULES = ("attributes", "add_hydrogens", "bond_orders", "bond_types")
+_OF_MOLECULES = (
+    *("chemistry", "stereo", "largest_fragment"),
+    *("attributes", "add_hydrogens", "bond_orders", "bond_types"),
+)
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
 _KINDS = {
@@ -45,7 +48,10 @@ _KINDS = {
     "tu": _Kind("graphs of a TU data set", ("weight_column", "negative"), ("symmetrize",)),
 }
 _SURE_WEIGHTS = ("molecules", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "fisher_z", "weighted")
+_FLAGS = (
+    *("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "fisher_z"),
+    *("largest_fragment", "stereo", "weighted"),
+)
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
 
 

@@ -13,7 +13,6 @@ from retgk.io.dataframes import from_dataframe as from_dataframe
 from retgk.io.dataset import GraphDataset as GraphDataset
 from retgk.io.grakel import from_grakel as from_grakel
 from retgk.io.molecules import are_readable as are_readable
-from retgk.io.molecules import from_rdkit as from_rdkit
 from retgk.io.molecules import from_smiles as from_smiles
 from retgk.io.molecules import iter_smiles as iter_smiles
 from retgk.io.networkx import from_igraph as from_igraph
@@ -21,5 +20,6 @@ from retgk.io.networkx import from_networkx as from_networkx
 from retgk.io.parquet import iter_parquet as iter_parquet
 from retgk.io.parquet import write_parquet as write_parquet
 from retgk.io.pyg import from_pyg as from_pyg
+from retgk.io.rdkit import from_rdkit as from_rdkit
 from retgk.io.read import read_graphs as read_graphs
 from retgk.io.read import write_graphs as write_graphs

@@ -18,7 +18,7 @@ from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import readable_endings
 from retgk.io.grakel import from_grakel
-from retgk.io.molecules import from_rdkit, from_smiles
+from retgk.io.molecules import from_smiles
 from retgk.io.networkx import from_igraph, from_networkx, networkx_graph
 from retgk.io.objects import (
     is_from_package,
@@ -32,6 +32,7 @@ from retgk.io.objects import (
     plain_graph,
 )
 from retgk.io.pyg import from_pyg, pyg_targets
+from retgk.io.rdkit import from_rdkit
 
 if TYPE_CHECKING:
     import igraph

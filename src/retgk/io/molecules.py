@@ -1,40 +1,28 @@
-"""Molecules: those of RDKit, SMILES strings, and files of them; atoms are nodes, bonds edges."""
+"""Molecules as text: SMILES strings, and files of them."""
 
 import re
-from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retgk._runtime.files import check_size, text_lines
-from retgk._runtime.names import name_advice, optional_module
+from retgk._runtime.names import optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
-from retgk.array_types import Ints
 from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.graphs.flat import is_missing, offsets
-from retgk.graphs.reading import Reading, reading_of
+from retgk.graphs.flat import is_missing
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import TABLES, Format, Sample, ending_of
-from retgk.io.objects import (
-    LocalEdges,
-    attribute_names,
-    batch_from_local_edges,
-    both_directions,
-    is_rdkit,
-    iterable_graphs,
-    list_graphs,
-    remembers,
-)
+from retgk.io.objects import iterable_graphs, list_graphs, remembers
+from retgk.io.rdkit import Chemistry, MoleculeReader, rdkit_chem
 from retgk.io.tables import (
     MEMORY_FACTOR,
     cell_text,
@@ -46,241 +34,6 @@ from retgk.io.tables import (
     table_rows,
     typed_targets,
 )
-
-if TYPE_CHECKING:
-    from rdkit.Chem import Mol
-
-ATOM_ATTRIBUTES = {
-    "aromatic": "GetIsAromatic",
-    "atomic_number": "GetAtomicNum",
-    "charge": "GetFormalCharge",
-    "degree": "GetDegree",
-    "hybridization": "GetHybridization",
-    "hydrogens": "GetTotalNumHs",
-    "in_ring": "IsInRing",
-    "mass": "GetMass",
-    "radical_electrons": "GetNumRadicalElectrons",
-    "valence": "GetTotalValence",
-}
-"""Names of the attributes of atoms, and the methods of ``rdkit.Chem.Atom`` that give them."""
-
-LARGEST_FORMULA = 250
-"""Atoms up to which RDKit finds the places of a formula in a second; its time is cubic in rings."""
-
-LARGEST_DENSE = 512  # atoms up to which RDKit's adjacency matrix is quicker than its bonds
-
-
-@remembers("molecules")
-def from_rdkit(
-    molecules: "Mol | Iterable[Mol]",
-    *,
-    attributes: str | Sequence[str] = (),
-    add_hydrogens: bool = False,
-    bond_orders: bool = False,
-    bond_types: bool = False,
-) -> GraphBatch:
-    """
-    Convert molecules of RDKit: atoms are nodes, elements their labels, bonds edges.
-
-    Parameters
-    ----------
-    molecules : rdkit.Chem.Mol or iterable of them
-        The molecules; they are not changed.
-    attributes : str or sequence of str, default=()
-        What to keep of every atom as continuous attributes: "aromatic" (0 or 1),
-        "atomic_number", "charge", "degree", "hybridization" (RDKit's number: 2 for sp,
-        3 for sp2, 4 for sp3), "hydrogens", "in_ring" (0 or 1), "mass",
-        "radical_electrons", "valence".
-    add_hydrogens : bool, default=False
-        Whether hydrogens become nodes too. Otherwise only atoms that RDKit lists are.
-    bond_orders : bool, default=False
-        Whether the order of a bond is its weight (1.5 where aromatic); otherwise all
-        weights are one.
-    bond_types : bool, default=False
-        Whether the type of a bond ("SINGLE", "DOUBLE", "AROMATIC", ...) is the label of its edge,
-        which kernels use with ``depth`` above zero.
-
-    Returns
-    -------
-    GraphBatch
-        One graph for each molecule, in order.
-
-    Examples
-    --------
-    >>> from rdkit import Chem
-    >>> from_rdkit(Chem.MolFromSmiles("CCO"), attributes=["charge", "hydrogens"])
-    GraphBatch(1 graph, 3 nodes, 2 edges, 2 labels, 2 attributes)
-    """
-    reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
-    found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(enumerate(found), _texts_of(found))
-
-
-def _texts_of(molecules: Sequence[Any]) -> list[str] | None:
-    """SMILES of molecules; None where RDKit cannot write one, as of bonds that are of no type."""
-    chem = rdkit_chem()
-    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
-        try:
-            return [chem.MolToSmiles(chem.Mol(own)) for own in molecules]  # writing changes one
-        except RuntimeError:
-            return None
-
-
-def _checked_names(attributes: Any) -> tuple[str, ...]:
-    names = tuple(attribute_names(attributes))
-    for name in names:
-        if name not in ATOM_ATTRIBUTES:
-            raise InvalidInputError(
-                f"{name!r} is not an attribute of atoms; "
-                f"{name_advice(str(name), sorted(ATOM_ATTRIBUTES), 'choose from')}"
-            )
-    return names
-
-
-@dataclass(frozen=True)
-class MoleculeReader:
-    attributes: tuple[str, ...] = ()
-    add_hydrogens: bool = False
-    bond_orders: bool = False
-    bond_types: bool = False
-
-    @classmethod
-    def of(
-        cls, attributes: Any, add_hydrogens: bool, bond_orders: bool, bond_types: bool
-    ) -> "MoleculeReader":
-        return cls(_checked_names(attributes), add_hydrogens, bond_orders, bond_types)
-
-    def reading(self) -> Reading:
-        return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
-
-    def batch(
-        self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str] | None
-    ) -> GraphBatch:
-        """Convert molecules, given with the numbers that errors know them by."""
-        with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
-            batch = self._batch(numbered)
-        batch.reading = self.reading()
-        batch.smiles = None if smiles is None else np.array(smiles, object)
-        return batch
-
-    def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
-        """Keep numbers only: one molecule of a generator is alive at a time."""
-        edges: list[Any] = []
-        sizes, elements, of_atoms = [], array("b"), []
-        has_bonds = self.bond_orders or self.bond_types
-        for number, molecule in numbered:
-            complete = molecule
-            if self.add_hydrogens:
-                try:
-                    complete = rdkit_chem().AddHs(molecule)
-                except RuntimeError as error:
-                    raise _unsanitized_error("hydrogens", number) from error
-            n_atoms = complete.GetNumAtoms()
-            if n_atoms == 0:
-                raise InvalidInputError(f"graph {number} has no atoms; drop it and its target")
-            sizes.append(n_atoms)
-            edges.append(self._bonds(complete, number) if has_bonds else _entries(complete))
-            elements.extend(map(_atom_method("atomic_number"), _atoms(complete)))
-            of_atoms.append([_atom_values(complete, name, number) for name in self.attributes])
-        if not sizes:
-            attributes = np.empty((0, len(self.attributes)))
-            types: list[str] | None = [] if self.bond_types else None
-            return GraphBatch([0], [0], [], labels=[], attributes=attributes, edge_labels=types)
-        columns = [np.concatenate(column) for column in zip(*of_atoms, strict=True)]
-        values: dict[str, Any] = {
-            "labels": _element_symbols()[np.frombuffer(elements, np.int8)],
-            "attributes": np.stack(columns, axis=1) if columns else None,
-        }
-        if has_bonds:
-            return batch_from_local_edges(sizes, list(map(both_directions, edges)), **values)
-        return GraphBatch(offsets(sizes), *_rows_of_entries(sizes, edges), **values)
-
-    def _bonds(self, molecule: Any, position: int) -> LocalEdges:
-        bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
-        orders, types = None, None
-        if self.bond_orders:
-            orders = np.array([_bond_order(bond, position) for bond in bonds], np.float64)
-        if self.bond_types:
-            types = [bond.GetBondType().name for bond in bonds]
-        return LocalEdges(_bond_ends(molecule), orders, types)
-
-
-def _entries(molecule: Any) -> NDArray[np.int64]:
-    """Rising places of the bonds, in both directions, in the adjacency matrix, row after row."""
-    n_atoms = molecule.GetNumAtoms()
-    if n_atoms > LARGEST_DENSE:
-        ends = _bond_ends(molecule)
-        return np.unique(np.concatenate([ends @ [n_atoms, 1], ends @ [1, n_atoms]]))
-    matrix = rdkit_chem().GetAdjacencyMatrix(molecule, False, 0, True, "retgk")
-    molecule.ClearProp("retgkAdjacencyMatrix")  # RDKit keeps it with the molecule otherwise
-    return np.flatnonzero(matrix)
-
-
-def _rows_of_entries(sizes: list[int], entries: list[NDArray[np.int64]]) -> tuple[Ints, Ints]:
-    """Compressed rows of all molecules, from places in the adjacency matrix of each."""
-    counts = np.array([len(own) for own in entries])
-    n_atoms = np.repeat(sizes, counts)
-    rows, columns = np.divmod(np.concatenate(entries), n_atoms)
-    first_nodes = offsets(sizes)
-    degrees = np.bincount(rows + np.repeat(first_nodes[:-1], counts), minlength=first_nodes[-1])
-    return offsets(degrees), columns
-
-
-def _bond_ends(molecule: Any) -> NDArray[np.int64]:
-    bonds = map(molecule.GetBondWithIdx, range(molecule.GetNumBonds()))
-    ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
-    return np.array(ends, np.int64).reshape(-1, 2)
-
-
-def _bond_order(bond: Any, position: int) -> float:
-    try:
-        order = float(bond.GetBondTypeAsDouble())
-    except RuntimeError:
-        order = 0.0
-    if order == 0.0:
-        raise InvalidInputError(
-            f"graph {position}: the bond between atoms {bond.GetBeginAtomIdx()} and "
-            f"{bond.GetEndAtomIdx()} is {bond.GetBondType()}, which has no order; use "
-            "bond_orders=False"
-        )
-    return order
-
-
-def _atom_values(molecule: Any, name: str, position: int) -> NDArray[np.float64]:
-    """One value of every atom; RDKit has no call that gives them for all atoms at once."""
-    try:
-        found = map(_atom_method(name), _atoms(molecule))
-        return np.fromiter(found, np.float64, molecule.GetNumAtoms())
-    except RuntimeError as error:
-        raise _unsanitized_error(name, position) from error
-
-
-def _atoms(molecule: Any) -> Iterable[Any]:
-    return map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms()))
-
-
-def _unsanitized_error(name: str, position: int) -> InvalidInputError:
-    return InvalidInputError(
-        f"graph {position}: RDKit cannot tell the {name} of atoms; call "
-        "rdkit.Chem.SanitizeMol on the molecule first"
-    )
-
-
-@cache
-def rdkit_chem() -> Any:
-    return optional_module("rdkit.Chem", "rdkit")
-
-
-@cache
-def _atom_method(name: str) -> Any:
-    return getattr(rdkit_chem().Atom, ATOM_ATTRIBUTES[name])
-
-
-@cache
-def _element_symbols() -> NDArray[Any]:
-    table = rdkit_chem().GetPeriodicTable()
-    return np.array([table.GetElementSymbol(number) for number in range(119)], dtype=object)
-
 
 # SMILES strings: RDKit reads them in pieces, in this process or in several
 
@@ -296,21 +49,24 @@ _BLANK = re.compile(r"\s")
 def from_smiles(
     smiles: str | Iterable[str],
     *,
+    chemistry: Chemistry = "full",
+    stereo: bool = False,
+    largest_fragment: bool = False,
     attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     bond_orders: bool = False,
-    bond_types: bool = False,
+    bond_types: bool | None = None,
     skip_invalid: bool = False,
     n_jobs: int | None = None,
 ) -> GraphBatch:
     """
-    Convert SMILES strings: atoms are nodes, elements their labels, bonds edges.
+    Convert SMILES strings: atoms are nodes, bonds edges, and chemistry their labels.
 
     Parameters
     ----------
     smiles : str or iterable of str
         The molecules. Those that RDKit cannot read are an error, which lists them.
-    attributes, add_hydrogens, bond_orders, bond_types
+    chemistry, stereo, largest_fragment, attributes, add_hydrogens, bond_orders, bond_types
         As in `from_rdkit`.
     skip_invalid : bool, default=False
         Whether to leave out strings that RDKit cannot read, and those that are missing or empty,
@@ -332,11 +88,21 @@ def from_smiles(
 
     Examples
     --------
-    >>> from_smiles(["CCO", "c1ccccc1"], bond_orders=True)
+    >>> from_smiles(["CCO", "c1ccccc1"])
+    GraphBatch(2 graphs, 9 nodes, 8 edges, 4 labels, 2 edge labels)
+    >>> from_smiles(["CCO", "c1ccccc1"], chemistry="elements", bond_orders=True)
     GraphBatch(2 graphs, 9 nodes, 8 weighted edges, 2 labels)
     """
     rdkit_chem()
-    reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
+    reader = MoleculeReader.of(
+        chemistry=chemistry,
+        stereo=stereo,
+        largest_fragment=largest_fragment,
+        attributes=attributes,
+        add_hydrogens=add_hydrogens,
+        bond_orders=bond_orders,
+        bond_types=bond_types,
+    )
     if not skip_invalid:
         found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
         return parsed_smiles(reader, found, n_jobs).graphs
@@ -388,10 +154,13 @@ def _texts_or_empty(smiles: Any) -> list[str]:
 def iter_smiles(
     smiles: Iterable[str],
     *,
+    chemistry: Chemistry = "full",
+    stereo: bool = False,
+    largest_fragment: bool = False,
     attributes: str | Sequence[str] = (),
     add_hydrogens: bool = False,
     bond_orders: bool = False,
-    bond_types: bool = False,
+    bond_types: bool | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[GraphBatch]:
     """
@@ -404,7 +173,7 @@ def iter_smiles(
     ----------
     smiles : iterable of str
         The molecules, such as lines of a file; read as they are needed.
-    attributes, add_hydrogens, bond_orders, bond_types
+    chemistry, stereo, largest_fragment, attributes, add_hydrogens, bond_orders, bond_types
         As in `from_smiles`.
     n_jobs : int, optional
         Processes; None for one, -1 for all cores. It changes no result.
@@ -427,7 +196,15 @@ def iter_smiles(
             "iter_smiles takes many SMILES strings, such as a list or an open file; for one, use "
             "from_smiles"
         )
-    reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
+    reader = MoleculeReader.of(
+        chemistry=chemistry,
+        stereo=stereo,
+        largest_fragment=largest_fragment,
+        attributes=attributes,
+        add_hydrogens=add_hydrogens,
+        bond_orders=bond_orders,
+        bond_types=bond_types,
+    )
     return (piece.graphs for piece in parsed_pieces(reader, _checked_texts(smiles), n_jobs))
 
 
@@ -461,11 +238,11 @@ class ParsedPiece(NamedTuple):
 
 
 def parsed_smiles(
-    reader: MoleculeReader, smiles: Sequence[str], n_jobs: int | None, *, skip_invalid: bool = False
+    reader: MoleculeReader, smiles: Sequence[str], n_jobs: int | None, **how: Any
 ) -> ParsedPiece:
     pieces = []
     with progress_bar("reading SMILES", len(smiles)) as advance:
-        for piece in parsed_pieces(reader, smiles, n_jobs, skip_invalid=skip_invalid):
+        for piece in parsed_pieces(reader, smiles, n_jobs, **how):
             pieces.append(piece)
             advance(len(piece.graphs) + len(piece.unreadable))
     unreadable = [number for piece in pieces for number in piece.unreadable]
@@ -479,30 +256,40 @@ def parsed_pieces(
     *,
     skip_invalid: bool = False,
     first: int = 0,
+    parse: Callable[[str], Any] | None = None,
 ) -> Iterator[ParsedPiece]:
     """Convert strings piece by piece, in order, in several processes; counted from `first` on."""
-    chunks = ((reader, texts, start, skip_invalid) for texts, start in _chunks(smiles, first))
+    chunks = (
+        (reader, texts, start, skip_invalid, parse) for texts, start in _chunks(smiles, first)
+    )
     return ordered_results(_parsed_piece, chunks, n_jobs)
 
 
 def _parsed_piece(
-    reader: MoleculeReader, smiles: list[str], first: int, skip_invalid: bool
+    reader: MoleculeReader,
+    smiles: list[str],
+    first: int,
+    skip_invalid: bool,
+    parse: Callable[[str], Any] | None,
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
-    read: list[str] = []
+    chem, read = rdkit_chem(), list[str]()
+    is_smiles = parse is None
+    if parse is None:  # in full, with stereochemistry, in twice the time
+        parse = chem.MolFromSmiles if reader.stereo else _molecule
 
     def kept() -> Iterator[tuple[int, Any]]:
-        for number, molecule in enumerate(map(_molecule, smiles), first):
+        for number, molecule in enumerate(map(parse, smiles), first):
             if not _has_atoms(molecule):
                 unreadable.append(number)
             else:
-                read.append(smiles[number - first])
+                read.append(smiles[number - first] if is_smiles else chem.MolToSmiles(molecule))
                 yield number, molecule
 
     if skip_invalid:
         return ParsedPiece(reader.batch(kept(), read), unreadable)
-    found = _readable(map(_molecule, smiles), smiles, first)
+    found = _readable(map(parse, smiles), smiles, first)
     return ParsedPiece(reader.batch(enumerate(found, first), smiles), [])
 
 
@@ -595,9 +382,9 @@ _ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
 _SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
 
 
-class _Molecule(NamedTuple):
+class FileMolecule(NamedTuple):
     line: int
-    smiles: str  # empty where a cell that it needs is
+    smiles: str  # or another text of it; empty where a cell that it needs is
     name: str
     target: str | None = None
 
@@ -609,15 +396,17 @@ class SmilesReading:
     smiles_column: str | None = None
     target_column: str | None = None
     skip_invalid: bool = False
+    chemistry: Chemistry = "full"
+    stereo: bool = False
+    largest_fragment: bool = False
     bond_orders: bool = False
     atom_attributes: str | Sequence[str] = ()
     add_hydrogens: bool = False
-    bond_types: bool = False
+    bond_types: bool | None = None
 
     def reader(self) -> MoleculeReader:
         rdkit_chem()
-        bonds = (self.bond_orders, self.bond_types)
-        return MoleculeReader.of(self.atom_attributes, self.add_hydrogens, *bonds)
+        return MoleculeReader.of(**{**vars(self), "attributes": self.atom_attributes})
 
 
 def _read(
@@ -631,14 +420,34 @@ def _read(
         raise InvalidInputError("SMILES are read from one file")
     (path,) = files
     molecules = list(_molecules(path, reading))
+    return dataset_of_molecules(path, molecules, reading, n_jobs)
+
+
+def dataset_of_molecules(
+    path: Path,
+    molecules: list[FileMolecule],
+    reading: SmilesReading,
+    n_jobs: int | None,
+    parse: Callable[[str], Any] | None = None,
+) -> GraphDataset:
+    """Graphs of the molecules of a file; texts other than SMILES come with what reads them."""
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
     if reading.skip_invalid:
         for row in missing_numbers([molecule.target or "" for molecule in molecules]):
             molecules[row] = molecules[row]._replace(smiles="")
     texts = [molecule.smiles for molecule in molecules]
+    skips = reading.skip_invalid or parse is not None
     with _naming(path):
-        found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
+        found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=skips, parse=parse)
+    if found.unreadable and not reading.skip_invalid:
+        line, _, name, _ = molecules[found.unreadable[0]]
+        more = len(found.unreadable) - 1
+        raise InvalidInputError(
+            f"{path}, line {line}: RDKit cannot read the molecule {name!r:.80}"
+            f"{f', and {more} more' * (more > 0)}; correct it, or drop it together with its "
+            "target; skip_invalid=True leaves such out"
+        )
     rows = None
     if reading.skip_invalid:
         left_out = [molecules[row] for row in found.unreadable]
@@ -683,14 +492,14 @@ class MoleculeStream:
 
     def pieces(self, first: int = 0) -> Iterator[StreamPiece]:
         """Read the molecules from one on, up to 10,000 at a time, with their names."""
-        under_way: deque[_Molecule] = deque()
+        under_way: deque[FileMolecule] = deque()
 
         def texts() -> Iterator[str]:
             for molecule in islice(_molecules(self.path, self.reading), first, None):
                 under_way.append(molecule)
                 yield molecule.smiles
 
-        stop, left_out = first, list[_Molecule]()
+        stop, left_out = first, list[FileMolecule]()
         skip_invalid = self.reading.skip_invalid
         with _naming(self.path):
             for piece in parsed_pieces(
@@ -741,7 +550,7 @@ def has_column(path: Path, name: str) -> bool:
     return bool(lines) and name in _heading(lines[0])
 
 
-def _molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+def _molecules(path: Path, reading: SmilesReading) -> Iterator[FileMolecule]:
     is_named = reading.smiles_column is not None or reading.target_column is not None
     if is_named or ending_of(path) in TABLES or _is_smiles_table(Sample(path)):
         found = _table_molecules(path, reading)
@@ -781,7 +590,7 @@ def _with_column(graphs: GraphBatch, reading: SmilesReading) -> GraphBatch:
     return with_reading(graphs, graphs.reading.with_form(smiles_column=reading.smiles_column))
 
 
-def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
+def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[FileMolecule]:
     rows = table_rows(path)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")
@@ -801,21 +610,21 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
                 )
             smiles = ""
         name = "" if name_at is None else cell_text(row, name_at)
-        yield _Molecule(line, smiles, name or smiles, value)
+        yield FileMolecule(line, smiles, name or smiles, value)
 
 
-def _listed_molecules(path: Path) -> Iterator[_Molecule]:
+def _listed_molecules(path: Path) -> Iterator[FileMolecule]:
     is_first = True
     for number, line in text_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):
             smiles, *rest = text.split(maxsplit=1)
             if not (is_first and "smiles" in smiles.lower()):  # a line of names of columns
-                yield _Molecule(number, smiles, rest[0] if rest else smiles)
+                yield FileMolecule(number, smiles, rest[0] if rest else smiles)
             is_first = False
 
 
-def _warn_of_lines(path: Path, molecules: Sequence[_Molecule]) -> None:
+def _warn_of_lines(path: Path, molecules: Sequence[FileMolecule]) -> None:
     lines = [molecule.line for molecule in molecules]
     empty = [molecule.line for molecule in molecules if not molecule.smiles]
     told = _left_out(lines, empty, "line")

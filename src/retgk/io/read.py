@@ -61,7 +61,8 @@ def read_graphs(
         File of targets: one line for each graph, or a ``.csv`` or ``.tsv`` table, matched by the
         names of files where it has them and by its order otherwise.
     target_column : str, optional
-        Tables: name of the column of targets, in the table of `targets` if that is given. JSON:
+        Tables: name of the column of targets, in the table of `targets` if that is given; SDF: of
+        the property that is the target. JSON:
         what is the target of a graph, "target" by default.
     max_bytes : int, optional
         Limit on the memory that reading takes, as files may come from strangers: their unpacked
@@ -87,11 +88,12 @@ def read_graphs(
         - Matrices: ``fisher_z``, ``threshold`` and ``density`` for correlations, as in
           `from_numpy`; ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz``
           file, of which all variables are graphs by default.
-        - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
-          case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and rows
-          without a molecule or target, with a warning that lists them; ``bond_orders``,
-          ``bond_types``, ``add_hydrogens`` and ``atom_attributes``, as in `from_rdkit`.
-        - SMILES and GraphML: ``n_jobs``, processes that read where there is much; None for one,
+        - SMILES, SDF, MOL: ``smiles_column``, the column of a table, "smiles" by default, in any
+          letter case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and
+          those without a molecule or target, with a warning that lists them; ``chemistry``,
+          ``stereo``, ``largest_fragment``, ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
+          ``atom_attributes``, as in `from_rdkit`.
+        - Molecules and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.
 
     Returns

@@ -6,7 +6,7 @@ matrices on disk, model files, comparisons. ``<m_G, m_H>`` is all that anything 
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
@@ -399,6 +399,13 @@ def _standard_columns(rule: ScaleAttributes, n_attributes: int, blocks: Mapping[
 
 # Missing attributes filled in with means or medians of the training graphs.
 
+
+class UnseenWarning(InputWarning):
+    """New graphs have elements or charges that no fitted graph had."""
+
+
+_CHEMISTRY = ("element", "charge")  # columns of labels whose new values are told
+
 Imputation = Literal["mean", "median"]
 """What takes the place of a missing attribute, over the nodes of the training graphs."""
 
@@ -412,6 +419,30 @@ class GraphIntake:
     is_weighted: bool | None = None  # whether they had weights; None where that is not known
     imputation: Floats | None = None
     """What takes the place of missing attributes, shape (n_attributes,)."""
+    chemistry: dict[str, Any] = field(default_factory=dict)
+    """Elements and charges that they had: lists of values by the name of a column of labels."""
+
+    @classmethod
+    def of(cls, batch: GraphBatch, imputation: Floats | None = None) -> "GraphIntake":
+        columns = [name for name in _CHEMISTRY if name in batch.label_columns]
+        chemistry = {name: _values_in_use(batch, name) for name in columns}
+        return cls(batch.reading, batch.is_weighted, imputation, chemistry)
+
+    def unseen(self, batch: GraphBatch) -> dict[int, list[str]]:
+        """Elements and charges that no fitted graph had, of each graph that has some."""
+        found: dict[int, list[str]] = {}
+        for column, known in self.chemistry.items():
+            if column not in batch.label_columns:
+                continue
+            own = batch.with_label_columns(column)
+            for code, name in enumerate(own.label_names):
+                if name in known:
+                    continue
+                nodes = np.flatnonzero(own.labels == code)
+                for graph in np.unique(np.searchsorted(own.node_ptr, nodes, "right") - 1).tolist():
+                    text = str(name) if column == "element" else f"charge {name:+}"
+                    found.setdefault(graph, []).append(text)
+        return dict(sorted(found.items()))
 
     def completed(self, batch: GraphBatch) -> GraphBatch:
         values, attributes = self.imputation, batch.attributes
@@ -461,6 +492,9 @@ class GraphIntake:
             )
         if self.imputation is not None:
             check_shape("imputation", self.imputation, n_attributes)
+        for name, values in self.chemistry.items():
+            if name not in _CHEMISTRY or not isinstance(values, list):
+                raise InvalidInputError(f"the chemistry of {name!r:.80} is {values!r:.80}")
 
     def for_saving(self) -> "GraphIntake":
         """Leave out a reading with names that are objects of the user's, and say so."""
@@ -479,6 +513,11 @@ class GraphIntake:
         return self
 
 
+def _values_in_use(batch: GraphBatch, column: str) -> list[Any]:
+    own = batch.with_label_columns(column)
+    return [own.label_names[code] for code in np.unique(own.labels).tolist()]
+
+
 def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
     """Remember how training graphs came in, and give them with all attributes."""
     how, imputation = model.impute_attributes, None
@@ -491,7 +530,7 @@ def fit_intake(model: Any, batch: GraphBatch) -> tuple[GraphIntake, GraphBatch]:
             )
         middle = np.nanmean if how == "mean" else np.nanmedian
         imputation = middle(batch.attributes, axis=0).reshape(batch.n_attributes)
-    intake = GraphIntake(batch.reading, batch.is_weighted, imputation)
+    intake = GraphIntake.of(batch, imputation)
     return intake, intake.completed(batch)
 
 

@@ -245,7 +245,7 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
     def fit_batch(self, batch: GraphBatch) -> None:
         """Fit on graphs that are checked."""
         self.fitted_ = self.describe(batch)
-        self.intake_ = GraphIntake(batch.reading, batch.is_weighted)
+        self.intake_ = GraphIntake.of(batch)
         self.n_graphs_ = len(batch)
 
     def fit_on(self, batch: GraphBatch, graphs: Ints) -> None:
@@ -482,7 +482,7 @@ class Combination(GraphKernel):
         parts = [clone(part) for part in self.given_parts]
         for part in parts:
             part.fit(batch)
-        self.take_parts(parts, GraphIntake(batch.reading, batch.is_weighted), len(batch))
+        self.take_parts(parts, GraphIntake.of(batch), len(batch))
 
     def take_parts(self, parts: list[Any], intake: GraphIntake, n_graphs: int) -> None:
         """Set the fitted attributes."""

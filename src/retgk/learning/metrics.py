@@ -15,6 +15,7 @@ import numpy as np
 
 from retgk._runtime.names import name_advice
 from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
+from retgk.kernels.engine import UnseenWarning
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
@@ -393,12 +394,14 @@ def fold_answer(
         warnings.simplefilter("ignore", ContradictionWarning)  # told once, of all folds
         fitted = _fitted(model, graphs, targets, fold, number)
     columns: NDArray[Any] | None = None
-    if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decision values
-        decisions = fitted.decision_function(test)
-        columns = decisions.reshape(len(decisions), -1)
-        predictions = ClassOutcomes(fitted.classes_).predict(columns)
-    else:
-        predictions = np.asarray(fitted.predict(test))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenWarning)  # which scores of folds are there to tell
+        if hasattr(fitted, "calibration_coef_"):  # of this package: all follows from decisions
+            decisions = fitted.decision_function(test)
+            columns = decisions.reshape(len(decisions), -1)
+            predictions = ClassOutcomes(fitted.classes_).predict(columns)
+        else:
+            predictions = np.asarray(fitted.predict(test))
     # what else models of others are asked for is no part of training and predicting
     took = time.perf_counter() - start, processor_seconds() - worked
     chosen = chosen_parameters(fitted)

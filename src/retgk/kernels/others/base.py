@@ -186,7 +186,7 @@ class PeerKernel(GraphKernel):
         chosen = batch if self.labels is None else batch.with_label_columns(self.labels)
         self.engine_ = engine.fit(PlainGraphs(chosen, self.n_jobs))
         self.n_attributes_ = batch.n_attributes
-        self.intake_ = GraphIntake(batch.reading, batch.is_weighted)
+        self.intake_ = GraphIntake.of(batch)
         self.label_columns_ = chosen.label_columns
 
     @property
