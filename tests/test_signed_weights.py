@@ -273,6 +273,7 @@ def test_models_of_matrices_take_edges():
         (SIGNED, {"density": 0}, ("density", "0")),
         (SIGNED, {"density": 10}, ("density", "10")),
         (SIGNED, {"threshold": -0.1}, ("threshold", "-0.1")),
+        (SIGNED, {"threshold": 3}, ("threshold", "3", "largest is 2")),
         (SIGNED, {"fisher_z": "yes"}, ("fisher_z", "yes")),
         (np.full((2, 2), np.nan), {"fisher_z": True, "density": 0.5}, "graph 0"),
     ],

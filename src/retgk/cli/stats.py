@@ -138,8 +138,6 @@ class Testing:
     scale_attributes: ScaleAttributes = "raw"
 
     def parameters(self, walks: Walks) -> dict[str, Any]:
-        if self.subnetwork_p is not None and not self.nodes_correspond:
-            raise InvalidInputError("--subnetwork-p is of --nodes-correspond; give that too")
         settings = {
             "n_permutations": self.n_permutations,
             "confidence": self.confidence,
@@ -197,8 +195,8 @@ def population_test(
     """
     tables = {"--nodes-output": nodes_output, "--edges-output": edges_output}
     _check_outputs(output, tables, figure)
-    if edges_output is not None and not testing.nodes_correspond:
-        raise InvalidInputError("--edges-output is of --nodes-correspond; give that too")
+    own = {"--edges-output": edges_output, "--subnetwork-p": testing.subnetwork_p}
+    _check_of_correspondence(own, testing)
     watch = Stopwatch()
     with watch.timing("read"):
         parts = _read_parts(source, second, reading, common)
@@ -232,6 +230,12 @@ def _print_result(result: PopulationTest, common: Common, watch: Stopwatch) -> N
     _print_pairs(result)
     _print_nodes(result)
     _print_edges(result)
+
+
+def _check_of_correspondence(given: dict[str, Any], testing: Testing) -> None:
+    for option, value in given.items():
+        if value is not None and not testing.nodes_correspond:
+            raise InvalidInputError(f"{option} is of --nodes-correspond; give that too")
 
 
 def _check_outputs(output: str | None, tables: dict[str, str | None], figure: Path | None) -> None:
@@ -293,7 +297,7 @@ def _run(
     if len(parts) == 2:
         if testing.association:
             raise InvalidInputError("--association is for the targets of one source")
-        first, second = (data.graphs for _, data in parts)
+        first, second = (data for _, data in parts)
         result = two_sample_test(first, second, pairs=testing.paired, **settings)
         return replace(result, group_names=tuple(_names_of_parts(parts)))
     data = parts[0][1]
@@ -301,12 +305,12 @@ def _run(
     if testing.association or _are_values(targets):
         if testing.paired:
             raise InvalidInputError("--paired is for groups, and the targets are values")
-        return association_test(data.graphs, targets, **settings)
+        return association_test(data, targets, **settings)
     if len(np.unique(targets)) == 2:
-        return two_sample_test(data.graphs, by=targets, pairs=testing.paired, **settings)
+        return two_sample_test(data, by=targets, pairs=testing.paired, **settings)
     if testing.paired:
         raise InvalidInputError("--paired is for two groups; name subjects with --subjects")
-    return k_sample_test(data.graphs, by=targets, **settings)
+    return k_sample_test(data, by=targets, **settings)
 
 
 def _names_of_parts(parts: list[tuple[str, GraphDataset]]) -> list[str]:

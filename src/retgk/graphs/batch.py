@@ -497,7 +497,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
     smiles : ndarray of object, shape (n_graphs,), or None
-        SMILES of the molecules that the graphs are; None where they are others.
+        SMILES of the molecules that the graphs are; None where they are others. That of an object
+        of RDKit, or of a part of a molecule, may have atoms in another order than nodes.
 
     Examples
     --------
@@ -915,11 +916,6 @@ def _split_graphs(
     missing: Missing,
 ) -> FlatGraphs:
     """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
-    if values[3]:
-        raise InvalidInputError(
-            "negative='split' puts a sign to each label, which has several columns; give labels of "
-            "one column, or another negative="
-        )
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
     codes, names = checked_labels(values[0], node_ptr, missing)
     own = checked_attributes(values[1], node_ptr, missing)

@@ -80,8 +80,9 @@ def read_graphs(
           and what the weights of two directions become, as in `from_networkx` (otherwise they
           are an error); ``negative``, what becomes of negative weights, as in `from_scipy`.
         - Edge lists: ``delimiter``, what stands between the columns, a comma in ``.csv`` files and
-          white space in others by default; ``weight`` and ``edge_label``, numbers of columns, 3
-          or more. A third column of numbers is the weight by default; None reads none.
+          white space in others by default; ``weight`` and ``edge_label``, names of columns that a
+          heading gives, or numbers, 3 or more. A third column of numbers, or one called "weight",
+          is the weight by default; None reads none.
         - JSON, GraphML, GML, edge lists and TUDataset text: ``skip_invalid``, whether to leave out
           graphs without nodes, with their targets and a warning that lists them.
         - TUDataset text: ``weight_column``, as in `load_tudataset`.

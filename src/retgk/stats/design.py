@@ -55,6 +55,7 @@ class Grouping:
     codes: Ints
     names: tuple[Any, ...]
     are_apart: bool
+    graph_names: tuple[str, ...] | None = None
 
 
 def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
@@ -81,7 +82,15 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
             f"group {name} has {counts.min()} graph; a test needs {_LEAST_GRAPHS} or more in each, "
             "to see how much they vary"
         )
-    return found
+    return replace(found, graph_names=_graph_names(populations))
+
+
+def _graph_names(populations: tuple[Any, ...]) -> tuple[str, ...] | None:
+    """Names of all graphs, where all data sets have some."""
+    names = [getattr(graphs, "graph_names", None) for graphs in populations]
+    if any(own is None for own in names):
+        return None
+    return tuple(str(name) for own in names for name in own)
 
 
 def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
@@ -117,6 +126,34 @@ def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
             f"{name} has no value for graph {int(np.argmax(missing))}; drop that graph, or give one"
         )
     return found
+
+
+_FEW_STEPS = 2  # with more, means of return probabilities tell sizes that differ
+_SIZES_DIFFER = 0.01
+
+
+def warn_of_sizes(found: Grouping, family: "KernelFamily") -> None:
+    """Warn where groups differ in their numbers of nodes, and the test would see that."""
+    from scipy.stats import kruskal
+
+    counts = found.batch.node_counts
+    n_steps = getattr(family.options.get("walks"), "n_steps", np.inf)
+    few_steps = family.compare == "nodes" and n_steps <= _FEW_STEPS
+    if family.given or family.nodes_correspond or few_steps:
+        return
+    groups = [counts[found.codes == code] for code in range(len(found.names))]
+    if (counts == counts[0]).all() or kruskal(*groups).pvalue >= _SIZES_DIFFER:
+        return
+    means = [float(own.mean()) for own in groups]
+    few, many = int(np.argmin(means)), int(np.argmax(means))
+    warn_user(
+        InputWarning(
+            f"graphs of {found.names[few]} have {means[few]:.1f} nodes on average, those of "
+            f"{found.names[many]} {means[many]:.1f}, and the test sees size as well: long walks "
+            "return with probabilities of about 1/n. compare='nodes' with Walks(n_steps=2) "
+            "hardly sees it"
+        )
+    )
 
 
 # blocks, pairs and subjects
@@ -170,9 +207,11 @@ def design_of(groups: Any, pairs: Any, subjects: Any, codes: Ints) -> Design:
     visits = np.unique(np.column_stack([own, codes]), axis=0)
     if len(visits) == len(names):  # one label each
         return _between_subjects(names, own, codes, blocks)
-    if blocks is not None:
-        own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
-    return Design("pairs" if pairs else "within subjects", codes, _permutable(own, codes))
+    kind: DesignKind = "pairs" if pairs else "within subjects"
+    if blocks is None:
+        return Design(kind, codes, own)
+    own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
+    return Design(kind, codes, _permutable(own, codes))
 
 
 def _between_subjects(names: NDArray[Any], units: Ints, codes: Ints, blocks: Ints | None) -> Design:
@@ -209,7 +248,7 @@ def _permutable(blocks: Ints | None, codes: Ints) -> Ints | None:
                 f"groups has {len(table)} values for {len(codes)} graphs: {n_moving} of them are "
                 f"in groups of more than one label, and can be relabelled in {ways} ways (no "
                 f"p-value is below {1 / n_ways:.2g}); groups are for what many graphs share, such "
-                "as a site: make few of many values (decades of ages), give pairs=, or leave "
+                "as a site: make few of many values (decades of ages), give subjects=, or leave "
                 "groups out"
             )
         )

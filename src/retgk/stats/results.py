@@ -176,6 +176,8 @@ class PopulationTest:
         Names of the groups; empty for an association.
     codes : ndarray of int64, shape (n_graphs,)
         Group of every graph; for an association, its distinct value.
+    graph_names : tuple of str or None
+        Names of the graphs of data sets that have some; reports name graphs by them.
     are_apart : bool
         Whether populations were given apart; reports then number the graphs of each from 0.
     affinities : ndarray, shape (n_graphs, n_groups), or None
@@ -222,6 +224,7 @@ class PopulationTest:
     subnetworks: tuple[Subnetwork, ...] = ()
     evidence: NodeEvidence | None = None
     n_tied: int = 1
+    graph_names: tuple[str, ...] | None = None
     test_pair: Callable[[int, int], PopulationTest | None] | None = None
 
     @cached_property
@@ -339,6 +342,7 @@ class PopulationTest:
                     "name": str(name),
                     "n_graphs": int((self.codes == group).sum()),
                     "most_typical": self._typical_numbers(group),
+                    **self._typical_names(group),
                 }
                 for group, name in enumerate(self.group_names)
             ]
@@ -352,8 +356,7 @@ class PopulationTest:
     def __str__(self) -> str:
         lines = [self._what(), self._verdict(), self._effect_line(), self._kernel_line()]
         for group, name in enumerate(self.group_names if self.affinities is not None else ()):
-            numbers = ", ".join(map(str, self._typical_numbers(group)))
-            lines.append(f"Most typical of {name}: graphs {numbers}.")
+            lines.append(f"Most typical of {name}: graphs {self._typical_in_words(group)}.")
         return "\n".join(lines + self._node_lines())
 
     def __repr__(self) -> str:
@@ -409,6 +412,16 @@ class PopulationTest:
             f"{len(self.kernels)} {what} combined by the largest standardised one; clearest "
             f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
         )
+
+    def _typical_names(self, group: int) -> dict[str, list[str]]:
+        if self.graph_names is None:
+            return {}
+        return {"names": [self.graph_names[graph] for graph in self.most_typical(group)]}
+
+    def _typical_in_words(self, group: int) -> str:
+        if self.graph_names is None:
+            return ", ".join(map(str, self._typical_numbers(group)))
+        return ", ".join(self._typical_names(group)["names"])
 
     def _typical_numbers(self, group: int) -> list[int]:
         first = int(np.argmax(self.codes == group)) if self.are_apart else 0

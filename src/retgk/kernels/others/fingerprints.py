@@ -143,8 +143,8 @@ class Morgan(PeerKernel):
     --------
     >>> from retgk.kernels import Morgan
     >>> Morgan(normalize=False).fit_transform(["CCO", "CCN"])
-    array([[6., 2.],
-           [2., 6.]])
+    array([[6., 3.],
+           [3., 6.]])
     """
 
     _parameter_constraints = PEERS | {"radius": (Whole(0, 8),)}
