@@ -23,8 +23,8 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 133,
-    "lines of Python in src": 46_781,
-    "lines of Python and C++ with reproduction": 58_169,
+    "lines of Python in src": 46_782,
+    "lines of Python and C++ with reproduction": 58_170,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,

@@ -497,7 +497,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
     smiles : ndarray of object, shape (n_graphs,), or None
-        SMILES of the molecules that the graphs are; None where they are others.
+        SMILES of the molecules that the graphs are; None where they are others. That of an object
+        of RDKit, or of a part of a molecule, may have atoms in another order than nodes.
 
     Examples
     --------
