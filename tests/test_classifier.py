@@ -890,3 +890,15 @@ def test_labels_of_several_columns_have_a_kernel_of_their_own(task, tmp_path):
     np.testing.assert_array_equal(loaded.predict(graphs[30:]), model.predict(graphs[30:]))
     plain = kind(random_state=0, n_jobs=1).fit(graphs.with_label_columns("charge")[:30], y[:30])
     assert isinstance(plain.kernel_, RetGK)
+
+
+def test_gaps_contradict_nothing():
+    """Equal graphs of which one lacks a label differ in the labels that both have alone."""
+    graphs = GraphBatch.concatenate([GRAPHS[:20], GRAPHS[:20]])
+    labels = with_gaps(np.vstack([LABELS[:20], LABELS[:20]]), 0.3)
+    model = GraphClassifier(WeisfeilerLehman(), candidates={}, C=1, random_state=0)
+    model.fit(graphs, labels)
+    known = np.flatnonzero(~np.isnan(labels[:20, 0]) & ~np.isnan(labels[20:, 0]))[0]
+    labels[known, 0] = 1 - labels[known, 0]
+    with pytest.warns(InputWarning, match="1 group has|1 group of equal graphs"):
+        model.fit(graphs, labels)
