@@ -23,13 +23,13 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 133,
-    "lines of Python in src": 46_782,
-    "lines of Python and C++ with reproduction": 58_170,
+    "lines of Python in src": 46_784,
+    "lines of Python and C++ with reproduction": 58_172,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 34_218,
+    "lines of tests": 34_230,
 }
 TRACED = {"fit": (32, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (44, 24)}
 """Files that a job enters, and how deep its calls go."""

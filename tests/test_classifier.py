@@ -941,3 +941,15 @@ def test_candidates_of_retgk_ask_for_it():
     model = GraphClassifier(candidates=own, C=1, random_state=0).fit(graphs, y)
     assert isinstance(model.kernel_, RetGK)
     fails(lambda: GraphClassifier(candidates={"colour": 1}).fit(graphs, y), "colour")
+
+
+def test_gaps_contradict_nothing():
+    """Equal graphs of which one lacks a label differ in the labels that both have alone."""
+    graphs = GraphBatch.concatenate([GRAPHS[:20], GRAPHS[:20]])
+    labels = with_gaps(np.vstack([LABELS[:20], LABELS[:20]]), 0.3)
+    model = GraphClassifier(WeisfeilerLehman(), candidates={}, C=1, random_state=0)
+    model.fit(graphs, labels)
+    known = np.flatnonzero(~np.isnan(labels[:20, 0]) & ~np.isnan(labels[20:, 0]))[0]
+    labels[known, 0] = 1 - labels[known, 0]
+    with pytest.warns(InputWarning, match="1 group has|1 group of equal graphs"):
+        model.fit(graphs, labels)

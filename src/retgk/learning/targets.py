@@ -240,11 +240,13 @@ def warn_of_contradictions(data: TrainingSet, regression: bool, n_jobs: int | No
     from retgk.kernels.indistinguishable import indistinguishable_groups
 
     own = np.unique(targets, return_inverse=True)[1] if targets.ndim == 1 else targets
-    codes = (targets if regression else own).astype(np.float64).reshape(len(targets), -1)
-    apart = codes.std(axis=0) if regression else np.zeros(1)
+    codes = np.where(missing_targets(targets), np.nan, targets if regression else own)
+    codes = codes.astype(np.float64).reshape(len(targets), -1)
+    apart = np.nanstd(codes, axis=0) if regression else np.zeros(1)
 
-    def differ(members: Ints) -> bool:
-        return bool((np.ptp(codes[members], axis=0) > apart).any())
+    def differ(members: Ints) -> bool:  # gaps differ from nothing
+        some = codes[members]
+        return bool((np.fmax.reduce(some) - np.fmin.reduce(some) > apart).any())
 
     groups = indistinguishable_groups(batch, n_jobs=n_jobs, wanted=differ)
     if not groups:
