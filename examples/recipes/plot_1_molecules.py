@@ -14,7 +14,7 @@ The data is an excerpt of 150 molecules of the set BBBP, which stands in
 # Read
 # ----
 # Labels of atoms tell element, degree, charge, hydrogens, and whether it is aromatic or in a ring; types of bonds are labels of
-# edges, which count where labels are refined by neighbourhoods. The classifier chooses how far.
+# edges. Where labels have several columns, as here, the classifier takes the kernel for molecules.
 
 import csv
 import os
@@ -60,7 +60,9 @@ folds = scaffold_folds(smiles, n_splits=4)
 model = GraphClassifier(scoring="roc_auc", cv=3, random_state=0)
 decisions = cross_val_predict(model, graphs, passes, cv=folds, method="decision_function")
 scores = [roc_auc_score(passes[test], decisions[test]) for _, test in folds]
-print(f"RetGK: ROC-AUC {np.mean(scores):.2f} (deviation over folds {np.std(scores):.2f})")
+print(
+    f"kernel for molecules: ROC-AUC {np.mean(scores):.2f} (deviation over folds {np.std(scores):.2f})"
+)
 
 # %%
 # The same folds for what most chemists would take first: counts of Morgan fragments with boosted trees, with a min-max

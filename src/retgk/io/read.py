@@ -117,8 +117,8 @@ def read_graphs(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "molecules.csv")
     ...     _ = path.write_text("smiles,active\nCCO,1\nc1ccccc1,0\n")
-    ...     read_graphs(path, target_column="active")
-    GraphDataset('molecules', GraphBatch(2 graphs, 9 nodes, 8 edges, 2 labels), 2 distinct targets)
+    ...     read_graphs(path, target_column="active").graphs
+    GraphBatch(2 graphs, 9 nodes, 8 edges, 4 labels, 2 edge labels)
     """
     source = Path(path)
     if not source.exists():
