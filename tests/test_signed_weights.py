@@ -441,6 +441,15 @@ def test_every_door_that_names_the_option_has_it(source, tmp_path):
     fails(lambda: source(SIGNED, tmp_path, negative="abs"), about="negative must be one of")
 
 
+def test_both_parts_keep_columns_of_labels():
+    graph = nx.from_numpy_array(SIGNED)
+    for node, data in graph.nodes(data=True):
+        data.update(kind="ab"[node % 2], role="xy"[node // 2])
+    split = as_batch(graph, label=["kind", "role"], negative="split")
+    assert split.label_columns == ("kind", "role", "sign")
+    assert ("a", "x", "-") in split.label_names
+
+
 def test_both_parts_keep_labels_of_edges():
     graph = nx.from_numpy_array(SIGNED)
     nx.set_edge_attributes(graph, {edge: str(edge) for edge in graph.edges}, "bond")

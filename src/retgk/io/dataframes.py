@@ -9,7 +9,7 @@ import numpy as np
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, warn_of_distinct_labels
 from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
@@ -114,6 +114,7 @@ def from_dataframe(
         position[ends],
         None if weight is None else _weights(edge_table, weight, negative),
         labels=found.labels,
+        label_columns=columns.label_columns,
         attributes=found.attributes,
         edge_labels=edge_names.of_columns(
             [edge_table.values(name) for name in edge_names.parts],
@@ -129,6 +130,7 @@ def from_dataframe(
     on_edges = {"weight": weight, "edge_label": edge_label, "negative": negative}
     form = {"symmetrize": symmetrize, "missing": missing}
     batch.reading = reading_of("dataframe", {**named, **on_edges, **form})
+    warn_of_distinct_labels(batch)
     return (batch, list(keys.graphs)) if return_ids else batch
 
 
