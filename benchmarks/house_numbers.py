@@ -23,8 +23,8 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 131,
-    "lines of Python in src": 45_948,
-    "lines of Python and C++ with reproduction": 57_336,
+    "lines of Python in src": 45_970,
+    "lines of Python and C++ with reproduction": 57_360,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
