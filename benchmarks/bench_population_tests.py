@@ -1,10 +1,11 @@
 """Tests of populations: level, power beside others, time, and real collections.
 
-    python -m benchmarks.bench_population_tests FOLDER [--parts PART ...] [--repetitions 1000]
+    python -m benchmarks.bench_population_tests [FOLDER] [--parts PART ...] [--repetitions 1000]
         [--peers PYTHON]
 
-PYTHON is an interpreter that has hyppo and graspologic; without it power is measured for retgk
-alone. A cell that has its record is not run again, so that a stopped run goes on.
+FOLDER holds the sets of the part `real`. PYTHON is an interpreter that has hyppo and graspologic;
+without it power is measured for retgk alone. A cell that has its record is not run again, so that a
+stopped run goes on. The parts `connectomes` and `sizes` need neither, and print their tables.
 """
 
 import argparse
@@ -12,24 +13,39 @@ import json
 import subprocess
 import tempfile
 import time
+import warnings
 import zlib
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.population_graphs import ALTERNATIVES, batch_of, null_graph, random_graph
+from benchmarks.markdown_tables import table
+from benchmarks.population_graphs import (
+    ALTERNATIVES,
+    OF_TWO_SIZES,
+    SIZES,
+    batch_of,
+    correlations,
+    null_graph,
+    random_graph,
+)
+from benchmarks.population_tables import connectome_rows, size_rows
 from benchmarks.records import FOLDER, add_record, read_records
 from retgk import Walks, return_probabilities, two_sample_test
 from retgk.datasets import load_tudataset
+from retgk.errors import InputWarning
+from retgk.io import from_numpy
 from retgk.stats import association_test, k_sample_test
+from retgk.stats.statistics import holm
 
-PARTS = ("level", "designs", "walks", "coverage", "power", "speed", "real")
+PARTS = ("level", "designs", "walks", "coverage", "power", "speed", "connectomes", "sizes", "real")
 LEVEL = 0.05
 QUICK = {"n_permutations": 199, "confidence": None, "n_jobs": 1}  # 5 % of 200 is a whole number
 KINDS = ("structure", "labels", "weights")
 SIDES = (10, 20, 50)
 POWER_SIDE = 20
+AS_IT_COMES = 20  # tests that all reject; the others are run in full
 GRASPOLOGIC = ("denser", "uneven", "clustered weights")
 GRASPOLOGIC_TESTS = 100
 
@@ -202,6 +218,95 @@ def measure_power(options):
             report("population_power", record, "alternative", "effect")
 
 
+# connectomes, whose nodes correspond
+
+
+SIGNALS = (0.0, 0.2, 0.3, 0.4, 0.6, 1.0, 1.5)
+
+
+def connectome_p_values(rng, signal, seed):
+    """P-values of all methods on the same 20 + 20 matrices."""
+    stacks = [correlations(rng, own, POWER_SIDE) for own in (signal, 0.0)]
+    sets, signed = (
+        [from_numpy(stack, negative=negative, fisher_z=True) for stack in stacks]
+        for negative in ("absolute", "split")
+    )
+    found = {
+        "retgk, nodes correspond": two_sample_test(
+            *signed, nodes_correspond=True, rng=seed, **QUICK
+        ).p_value,
+        "retgk, nodes as a set": two_sample_test(*sets, rng=seed, **QUICK).p_value,
+    }
+    return found | upper_triangle_p_values(rng, *stacks, QUICK["n_permutations"])
+
+
+def upper_triangle_p_values(rng, first, second, n_permutations):
+    """MMD, distance correlation and the largest t of an edge, written down as they stand."""
+    rows = np.concatenate([first, second])[:, *np.triu_indices(first.shape[1], 1)]
+    n = len(rows)
+    distances = np.sqrt(np.square(rows[:, None] - rows).sum(axis=2))
+    kernel = np.exp(-((distances / np.median(distances[np.triu_indices(n, 1)])) ** 2))
+    np.fill_diagonal(kernel, 0.0)
+    centred = distances - distances.mean(axis=0) - distances.mean(axis=1)[:, None]
+    centred += distances.mean()
+    statistics = {"MMD, upper triangle": [], "distance correlation, upper triangle": []}
+    statistics["largest t of an edge"] = []
+    for permutation in range(n_permutations + 1):
+        order = np.arange(n) if permutation == 0 else rng.permutation(n)
+        sign = np.where(order < len(first), 1.0 / len(first), -1.0 / len(second))
+        statistics["MMD, upper triangle"].append(sign @ kernel @ sign)
+        statistics["distance correlation, upper triangle"].append(-sign @ centred @ sign)
+        a, b = rows[order < len(first)], rows[order >= len(first)]
+        pooled = (a.var(axis=0) * len(a) + b.var(axis=0) * len(b)) / (n - 2)
+        t = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt(pooled * (1 / len(a) + 1 / len(b)))
+        statistics["largest t of an edge"].append(np.abs(t).max())
+    return {name: float(np.mean(np.array(all_) >= all_[0])) for name, all_ in statistics.items()}
+
+
+def measure_connectomes(options):
+    for signal in SIGNALS:
+        keys = {"signal": signal, "repetitions": options.repetitions}
+        if is_done("population_connectomes", **keys):
+            continue
+        rng, start = seeded("connectomes", signal), time.perf_counter()
+        runs = [connectome_p_values(rng, signal, seed) for seed in range(options.repetitions)]
+        power = {name: float(np.mean([run[name] <= LEVEL for run in runs])) for name in runs[0]}
+        record = {**keys, "n": POWER_SIDE, "power": power}
+        record["seconds"] = time.perf_counter() - start
+        report("population_connectomes", record, "signal")
+    print_rows(connectome_rows)
+
+
+# sizes that differ and nothing else
+
+
+REMEDY = {"compare": "nodes", "walks": Walks(2)}
+
+
+def measure_sizes(options):
+    for kind, make in OF_TWO_SIZES.items():
+        keys = {"kind": kind, "repetitions": options.repetitions}
+        if is_done("population_sizes", **keys):
+            continue
+        rng, rejected = seeded("sizes", kind), {"as it comes": [], "means of two steps": []}
+        for seed in range(options.repetitions):
+            sides = [from_numpy([make(rng, n) for _ in range(POWER_SIDE)]) for n in SIZES]
+            for (name, found), how in zip(rejected.items(), ({}, REMEDY), strict=True):
+                if name == "as it comes" and seed >= AS_IT_COMES:
+                    continue
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", InputWarning)
+                    p_value = two_sample_test(*sides, rng=seed, **QUICK, **how).p_value
+                found.append(p_value <= LEVEL)
+        shares = {name: float(np.mean(found)) for name, found in rejected.items()}
+        report("population_sizes", {**keys, "n": POWER_SIDE, "rejected": shares}, "kind")
+    print_rows(size_rows)
+
+
+def print_rows(rows_of):
+    print(table(*rows_of()), flush=True)
+
+
 # time
 
 
@@ -230,15 +335,6 @@ def measure_speed(_):
 # real collections
 
 
-def holm(p_values):
-    """P-values that hold for all together (Holm, 1979)."""
-    order = np.argsort(p_values)
-    factors = len(order) - np.arange(len(order))
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(np.array(p_values)[order] * factors), 1.0)
-    return adjusted
-
-
 def measure_real(options):
     for name in ("ENZYMES", "PTC_MR", "IMDB-BINARY"):
         data = load_tudataset(name, data_home=options.folder, download=False)
@@ -250,7 +346,7 @@ def measure_real(options):
                 two_sample_test(*(data.graphs[data.targets == each] for each in pair), rng=0)
                 for pair in pairs
             ]
-            corrected = holm([test.p_value for test in tests])
+            corrected = holm(np.array([test.p_value for test in tests]))
             record = {
                 "set": name,
                 "what": "classes",
@@ -293,11 +389,13 @@ def halves_of_one_class(name, data, own, n_halves=40):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder")
+    parser.add_argument("folder", nargs="?", help="holds the sets of the part real")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--peers", help="interpreter that has hyppo and graspologic")
     options = parser.parse_args()
+    if options.folder is None and options.parts == PARTS:
+        options.parts = [part for part in PARTS if part != "real"]
     for part in options.parts:
         globals()[f"measure_{part}"](options)
 

@@ -23,8 +23,8 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 133,
-    "lines of Python in src": 46_784,
-    "lines of Python and C++ with reproduction": 58_172,
+    "lines of Python in src": 46_788,
+    "lines of Python and C++ with reproduction": 58_176,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,

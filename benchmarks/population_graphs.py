@@ -91,3 +91,55 @@ ALTERNATIVES = {
     "assortative": (assortative, (0.0, 0.04, 0.08, 0.12, 0.18)),
     "clustered weights": (clustered_weights, (0.0, 0.2, 0.4, 0.6, 0.8)),
 }
+
+
+# connectomes, and graphs of two sizes
+
+
+def correlations(rng, signal, n_graphs, n_regions=60, n_planted=8, n_times=80):
+    """Matrices of correlations, of which a network of regions shares a signal."""
+    series = rng.normal(size=(n_graphs, n_times, n_regions))
+    series[:, :, :n_planted] += signal * rng.normal(size=(n_graphs, n_times, 1))
+    return np.array([np.corrcoef(each.T) for each in series])
+
+
+SIZES = (50, 100)
+DEGREE = 6
+
+
+def regular(rng, n_nodes):
+    """A random regular graph: a ring lattice whose edges are switched many times."""
+    pairs = [(v, (v + step) % n_nodes) for v in range(n_nodes) for step in (1, 2, 3)]
+    present = {frozenset(pair) for pair in pairs}
+    for one, two, turned in rng.integers(len(pairs), size=(4 * len(pairs), 3)).tolist():
+        (a, b), (c, d) = pairs[one], pairs[two][:: 1 - 2 * (turned % 2)]
+        new = [frozenset((a, d)), frozenset((c, b))]
+        if len({a, b, c, d}) == 4 and not present & set(new):
+            present -= {frozenset(pairs[one]), frozenset(pairs[two])}
+            present |= set(new)
+            pairs[one], pairs[two] = (a, d), (c, b)
+    found = np.zeros((n_nodes, n_nodes))
+    found[tuple(np.array(pairs).T)] = 1.0
+    return found + found.T
+
+
+def weighted(rng, n_nodes):
+    return regular(rng, n_nodes) * symmetric(rng.exponential(size=(n_nodes, n_nodes)))
+
+
+def torus(rng, n_nodes):
+    """A grid without a border, five or ten wide, with random weights."""
+    width = n_nodes // 10
+    place = np.arange(n_nodes).reshape(10, width)
+    found = np.zeros((n_nodes, n_nodes))
+    for axis in (0, 1):
+        found[place.ravel(), np.roll(place, 1, axis).ravel()] = 1.0
+    return (found + found.T) * symmetric(rng.exponential(size=found.shape))
+
+
+OF_TWO_SIZES = {
+    "random 6-regular": regular,
+    "random of mean degree 6": lambda rng, n: random_graph(rng, DEGREE / (n - 1), n),
+    "6-regular, random weights": weighted,
+    "torus, random weights": torus,
+}

@@ -90,10 +90,36 @@ def real_rows():
     return header, rows
 
 
+def connectome_rows():
+    """Share of tests that reject, by signal of the planted network."""
+    records = sorted(read_records("population_connectomes"), key=lambda r: r["signal"])
+    methods = list(records[0]["power"])
+    return ["signal", "tests", *methods], [
+        [f"{r['signal']:g}", r["repetitions"], *(f"{r['power'][name]:.2f}" for name in methods)]
+        for r in records
+    ]
+
+
+def size_rows():
+    """Share of tests that reject graphs of 50 and of 100 nodes that are otherwise alike."""
+    header = ["graphs", "as it comes (20 tests)", "tests", '`compare="nodes"`, `Walks(n_steps=2)`']
+    return header, [
+        [
+            r["kind"],
+            f"{100 * r['rejected']['as it comes']:.0f} %",
+            r["repetitions"],
+            f"{100 * r['rejected']['means of two steps']:.1f} %",
+        ]
+        for r in read_records("population_sizes")
+    ]
+
+
 PARTS = {
     "population_level": level_rows,
     "population_power": power_rows,
     "population_coverage": coverage_rows,
     "population_speed": speed_rows,
     "population_real": real_rows,
+    "population_connectomes": connectome_rows,
+    "population_sizes": size_rows,
 }

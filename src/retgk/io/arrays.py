@@ -84,7 +84,9 @@ class Correlations(NamedTuple):
         """Rows of edges that count, without self-loops; as they are if nothing is asked for."""
         if not self.fisher_z and self.threshold is None and self.density is None:
             return rows
-        weights = unsigned_weights(rows.weights, "positive" if negative == "positive" else "error")
+        weights: Any = unsigned_weights(
+            rows.weights, "positive" if negative == "positive" else "error"
+        )
         first = np.repeat(offsets(rows.sizes)[:-1], rows.sizes)  # node of the graph of every node
         node = np.repeat(np.arange(len(first)), rows.degrees)
         strength = np.abs(weights)

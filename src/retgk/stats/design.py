@@ -87,7 +87,7 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
 
 def _graph_names(populations: tuple[Any, ...]) -> tuple[str, ...] | None:
     """Names of all graphs, where all data sets have some."""
-    names = [getattr(graphs, "graph_names", None) for graphs in populations]
+    names: list[Any] = [getattr(graphs, "graph_names", None) for graphs in populations]
     if any(own is None for own in names):
         return None
     return tuple(str(name) for own in names for name in own)

@@ -449,6 +449,8 @@ class PopulationTest:
     def _line_of(self, what: str, names: Sequence[Any], corrected: Floats, sizes: Floats) -> str:
         is_value = self.kind == "association"
         found = np.flatnonzero(corrected <= _LEVEL)
+        if not len(corrected):
+            return f"There are no {what}s."
         if not len(found):
             does = "goes with the value" if is_value else "differs"
             return f"None of {len(corrected):,} {what}s {does}, corrected for all of them."
