@@ -44,6 +44,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_advice_on_missing_attributes_is_what_the_command_has(tmp_path: Path) -> None:
+    for number in range(8):
+        ages = [[1.0], [None if number == 3 else 2.0]]
+        record_of = {"edges": [[0, 1]], "attributes": ages, "target": number % 2}
+        (tmp_path / f"{number}.json").write_text(json.dumps(record_of))
+    result = invoke("test", tmp_path, "--missing", "nan", "--n-permutations", 19)
+    assert_fails(result, "graph 3")
+    assert "--no-attributes" in result.stderr
+    invoked = invoke(
+        "test", tmp_path, "--missing", "nan", "--no-attributes", "--n-permutations", 19
+    )
+    assert invoked.exit_code == 0, invoked.output
+
+
 def test_two_sources(folder: Path) -> None:
     found = record("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
     sides = [from_numpy(np.load(folder / name)) for name in ("sparse.npy", "dense.npy")]

@@ -175,7 +175,7 @@ TARGETS = (
     Target(
         "graphml-gz", read_file("x.graphml.gz", label="label", edge_label="label"), (mutate_gzip,)
     ),
-    Target("edges", read_file("x.edges", weighted=True), TEXT),
+    Target("edges", read_file("x.edges", weight=3), TEXT),
     Target("edges-gz", read_file("x.edges.gz"), (mutate_gzip,)),
     Target("smiles", read_file("x.smi"), TEXT),
     Target("smiles-gz", read_file("x.smi.gz", skip_invalid=True), (mutate_gzip,)),
