@@ -51,6 +51,7 @@ def test_two_sources(folder: Path) -> None:
     expected = two_sample_test(*sides, **SAME).to_dict()
     for group, name in zip(expected["groups"], ("sparse", "dense"), strict=True):
         group["name"] = name
+        group["typical"] = [f"{name}-{number}" for number in group["most_typical"]]
     assert {name: found[name] for name in expected} == json.loads(json.dumps(expected))
 
 

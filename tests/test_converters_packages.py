@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import json
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch
+from retgk import GraphBatch, read_graphs
 from retgk.errors import InputWarning
 from retgk.io import molecules as rdkit_molecules
 from retgk.io import molecules as smiles_strings
 from retgk.io.convert import as_batch
+from retgk.io.dataframes import from_dataframe
 from retgk.io.grakel import from_grakel
 from retgk.io.molecules import from_rdkit, from_smiles
 from retgk.io.networkx import from_igraph, from_networkx
@@ -463,3 +466,38 @@ def test_real_molecules(data_folder: Path) -> None:
     molecules = [Chem.MolFromSmiles(text) for text in smiles]
     expected = GraphBatch.concatenate([by_hand(m, ["mass"], True) for m in molecules])
     assert from_smiles(smiles, attributes="mass", bond_orders=True) == expected
+
+
+def test_what_nodes_are_called_is_kept(tmp_path):
+    """By every converter and reader of graphs whose nodes have names."""
+    path = nx.Graph([("Eve", "Bob"), ("Bob", "Joe")])
+    names = ["Eve", "Bob", "Joe"]
+    table = {"source": ["Eve", "Bob"], "target": ["Bob", "Joe"]}
+    own = igraph.Graph([(0, 1), (1, 2)])
+    own.vs["name"] = names
+    batches = [
+        from_networkx([path, path]),
+        from_igraph([own, own]),
+        from_dataframe({**table, "graph_id": [0, 0]}),
+        from_dataframe({**table, "graph_id": [0, 0]}, {"node": names, "graph_id": [0] * 3}),
+    ]
+    texts = {
+        "a.edges": "Eve Bob\nBob Joe\n",
+        "a.json": json.dumps(nx.node_link_data(path, edges="links")),
+        "a.gml": "\n".join(nx.generate_gml(path)),
+        "a.graphml": "\n".join(nx.generate_graphml(path)),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # of the label of GML
+            batches.append(read_graphs(tmp_path / name).graphs)
+    for batch in batches:
+        assert batch.node_names.tolist() == names * len(batch)
+    (tmp_path / "numbered.edges").write_text("30 2\n2 1\n")
+    assert read_graphs(tmp_path / "numbered.edges").graphs.node_names.tolist() == [1, 2, 30]
+    (tmp_path / "weighted.edges").write_text("30 2 0.5\n2 1 1\n")
+    found = read_graphs(tmp_path / "weighted.edges", weighted=True).graphs
+    assert found.node_names.tolist() == ["1", "2", "30"]
+    assert from_networkx(nx.path_graph(3)).node_names is None
+    assert from_igraph(igraph.Graph.Ring(3)).node_names is None

@@ -142,6 +142,18 @@ def key_columns(dataset: GraphDataset) -> dict[str, NDArray[Any]]:
     return columns
 
 
+def node_columns(graphs: GraphBatch) -> dict[str, NDArray[Any]]:
+    """Columns that say which node of its graph a row is about: its number, and its name."""
+    import numpy as np
+
+    from retgk.graphs.batch import numbers_of_nodes
+
+    columns: dict[str, NDArray[Any]] = {"node": numbers_of_nodes(graphs.node_ptr)}
+    if graphs.node_names is not None:
+        columns["node_name"] = np.array(list(map(str, graphs.node_names)), dtype=object)
+    return columns
+
+
 def column_values(
     source: str, dataset: GraphDataset, reading: Reading, name: str, option: str = "groups"
 ) -> list[str]:
@@ -169,29 +181,13 @@ def column_values(
     )
 
 
-def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
-    from retgk.io.molecules import SmilesReading, smiles_texts
-
-    path = molecule_file(source, reading)
-    if path is None:
+def source_smiles(source: str, dataset: GraphDataset) -> list[str]:
+    if dataset.smiles is None:
         raise InvalidInputError(
             f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
             "--split with a file"
         )
-    columns = SmilesReading(reading.smiles_column, reading.target_column)
-    texts = smiles_texts(path, columns, reading.max_bytes)
-    return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
-
-
-def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str] | None:
-    """SMILES of graphs that came from a file of such; None where others did, or from a pipe."""
-    read = dataset.graphs.reading
-    if read is None or read.kind != "molecules":
-        return None
-    try:
-        return source_smiles(source, dataset, reading)
-    except InvalidInputError:  # from standard input, or in another form
-        return None
+    return list(dataset.smiles)
 
 
 def molecule_file(source: str, reading: Reading) -> Path | None:

@@ -338,7 +338,7 @@ def _group_codes(
     if splitting.split == "scaffold":
         from retgk.io.molecules import molecule_scaffolds
 
-        names: list[str] = molecule_scaffolds(source_smiles(source, collection, reading))
+        names: list[str] = molecule_scaffolds(source_smiles(source, collection))
     elif splitting.groups is not None:
         names = column_values(source, collection, reading, splitting.groups)
     else:

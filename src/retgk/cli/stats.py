@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from retgk.cli.command import Stopwatch, command, note, print_lines, print_record, print_table
-from retgk.cli.inputs import column_values, key_columns, read_collection, required_targets
+from retgk.cli.inputs import (
+    column_values,
+    key_columns,
+    node_columns,
+    read_collection,
+    required_targets,
+)
 from retgk.cli.options import (
     Common,
     FileRole,
@@ -253,7 +259,7 @@ def _run(
             "pairs": _pairs(testing, parts, reading),
             "nodes_correspond": testing.nodes_correspond,
         }
-        first, second = (data.graphs for _, data in parts)
+        first, second = (data for _, data in parts)
         result = two_sample_test(first, second, groups=groups, **settings)
         return replace(result, group_names=tuple(_names_of_parts(parts)))
     data = parts[0][1]
@@ -266,14 +272,14 @@ def _run(
         ):
             if given:
                 raise InvalidInputError(f"{option} is for groups, and the targets are values")
-        return association_test(data.graphs, targets, groups=groups, **settings)
+        return association_test(data, targets, groups=groups, **settings)
     settings["nodes_correspond"] = testing.nodes_correspond
     if len(np.unique(targets)) == 2:
         settings["pairs"] = _pairs(testing, parts, reading)
-        return two_sample_test(data.graphs, by=targets, groups=groups, **settings)
+        return two_sample_test(data, by=targets, groups=groups, **settings)
     if testing.paired or testing.pairs is not None:
         raise InvalidInputError("pairs are for two groups; use --groups")
-    return k_sample_test(data.graphs, by=targets, groups=groups, **settings)
+    return k_sample_test(data, by=targets, groups=groups, **settings)
 
 
 def _pairs(testing: Testing, parts: list[tuple[str, GraphDataset]], reading: Reading) -> Any:
@@ -341,14 +347,15 @@ def _witness_table(parts: list[tuple[str, GraphDataset]], result: PopulationTest
 
     witness = result.node_witness()
     counts = np.concatenate([data.graphs.node_counts for _, data in parts])
+    of_nodes = [node_columns(data.graphs) for _, data in parts]
+    shared = [name for name in of_nodes[0] if all(name in own for own in of_nodes)]
     names = np.array([str(name) for name in result.group_names], dtype=object)
     graphs = np.concatenate([key_columns(data)["graph"] for _, data in parts])
-    first = np.cumsum(counts) - counts
     return Table(
         {
             "group": np.repeat(names[result.codes], counts),
             "graph": np.repeat(graphs, counts),
-            "node": np.arange(len(witness)) - np.repeat(first, counts),
+            **{name: np.concatenate([own[name] for own in of_nodes]) for name in shared},
             "witness": witness,
         }
     )
@@ -364,7 +371,7 @@ def _print_nodes(result: PopulationTest) -> None:
     header = ["node", "effect", "p", "corrected p", *(f"strength {n}" for n in result.group_names)]
     rows = [
         [
-            int(node),
+            table.name(int(node)),
             f"{table.effect[node]:.3g}",
             f"{table.p_value[node]:.4g}",
             f"{table.corrected_p_value[node]:.4g}",

@@ -115,6 +115,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         How the fitted graphs were read; new ones are read alike.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
+    support_names_, support_smiles_ : ndarray of str, shape (n_support,), or None
+        Their names, if `fit` got a data set that has some, and their SMILES, if it got such.
     support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels)
         Their classes as places in `classes_`, or their labels.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)

@@ -99,6 +99,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         How the fitted graphs were read; new ones are read alike.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
+    support_names_, support_smiles_ : ndarray of str, shape (n_support,), or None
+        Their names, if `fit` got a data set that has some, and their SMILES, if it got such.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients a.
     intercept_ : ndarray of float64, shape (n_outputs,)

@@ -413,6 +413,8 @@ def _checked_names(
 ) -> tuple[list[str] | None, Sequence[str] | None]:
     if isinstance(graphs, GraphDataset) and names is None:
         names = graphs.graph_names
+    if isinstance(graphs, GraphDataset) and smiles is None:
+        smiles = graphs.smiles
     if smiles is None and isinstance(graphs, list | tuple) and isinstance(graphs[0], str):
         smiles = list(graphs)
     if smiles is not None and len(smiles) != n_graphs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import eq
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -54,6 +55,7 @@ class FlatGraphs(NamedTuple):
     attributes: Floats
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
+    node_names: NDArray[Any] | None = None
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -67,6 +69,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
+    """Whether graphs are the same, whatever their nodes are called."""
     if its.labels is not None:
         its = its._replace(labels=recode(its.labels, its.label_names, own.label_names))
     pairs: list[tuple[Any, Any]] = [
@@ -89,7 +92,7 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, called = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -105,11 +108,12 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         attributes[nodes],
         reading,
         None if edges is None else edges._replace(codes=edges.codes[entries]),
+        None if called is None else called[nodes],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, called = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -130,6 +134,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         None
         if edges is None
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
+        None if called is None else gather_runs(called, first_nodes, sizes),
     )
 
 
@@ -152,7 +157,25 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         np.concatenate([part.attributes for part in parts]),
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
+        _joined_node_names(parts),
     )
+
+
+def _joined_node_names(parts: Sequence[FlatGraphs]) -> NDArray[Any] | None:
+    """Names of all nodes; nodes of a part without names are called by their numbers."""
+    if all(part.node_names is None for part in parts):
+        return None
+    return np.concatenate(
+        [
+            numbers_of_nodes(part.node_ptr) if part.node_names is None else part.node_names
+            for part in parts
+        ]
+    )
+
+
+def numbers_of_nodes(node_ptr: Ints) -> Ints:
+    """Number of every node within its graph, from 0."""
+    return np.arange(node_ptr[-1]) - first_of_run(node_ptr)
 
 
 def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
@@ -323,6 +346,17 @@ def checked_attributes(
     return values
 
 
+def node_name_array(names: Sequence[Any] | NDArray[Any], node_ptr: Ints) -> NDArray[Any] | None:
+    """Names of nodes, as integers or objects; None where they are the numbers of the nodes."""
+    numbers = numbers_of_nodes(node_ptr)
+    if isinstance(names, np.ndarray) and names.dtype.kind in "iu":
+        return None if np.array_equal(names, numbers) else names
+    listed, plain = list(names), numbers.tolist()
+    if listed == plain or (listed[0] == "0" and all(map(eq, listed, map(str, plain)))):
+        return None
+    return np.fromiter(listed, object, len(listed))
+
+
 def checked_positions(key: Any, n_graphs: int) -> Ints:
     """Positions, none of them negative, that an index or boolean array selects."""
     keys = np.asarray(key)
@@ -392,6 +426,9 @@ class GraphBatch(Sequence["GraphBatch"]):
         Node attributes; of width zero when absent.
     label_names : tuple of hashable
         Vocabulary of the labels; empty when absent.
+    node_names : ndarray, shape (n_nodes,), or None
+        What nodes are called where they come from; None where that is their number in their graph.
+        Kernels and ``==`` do not look at it.
     reading : Reading or None
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
@@ -414,6 +451,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "indices",
         "indptr",
         "label_names",
+        "node_names",
         "node_ptr",
         "reading",
     )
@@ -423,6 +461,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     indices: NDArray[np.int32]
     attributes: Floats
     label_names: tuple[Hashable, ...]
+    node_names: NDArray[Any] | None
     reading: Reading | None
     _weights: Floats | None
     _labels: Codes | None
@@ -533,11 +572,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.label_names = arrays.label_names
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
+        self.node_names = None if arrays.node_names is None else read_only(arrays.node_names)
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
         nodes = (self._labels, self.label_names, self.attributes)
-        return FlatGraphs(self.node_ptr, adjacency, *nodes, self.reading, self._edge_labels)
+        known = (self.reading, self._edge_labels, self.node_names)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, *known)
 
     @property
     def weights(self) -> Floats:
@@ -655,11 +696,26 @@ class GraphBatch(Sequence["GraphBatch"]):
         values = checked_attributes(attributes, self.node_ptr, missing)
         return self._with(attributes=values, reading=None)
 
+    def with_node_names(self, names: Sequence[Hashable] | NDArray[Any] | None) -> GraphBatch:
+        """
+        Give a copy whose nodes have names, which tables, explanations and pages show.
+
+        There is a name for each node of the batch; or, where all graphs have as many nodes, for
+        each node of one, such as the regions of a brain.
+        """
+        if names is None:
+            return self._with(node_names=None)
+        sizes = self.node_counts
+        if len(names) == sizes[0] < self.n_nodes and (sizes == sizes[0]).all():
+            names = [*names] * self.n_graphs
+        check_one_each(names, self.n_nodes, "names", "node")
+        return self._with(node_names=node_name_array(names, self.node_ptr))
+
     def _with(self, **changes: Any) -> GraphBatch:
         return self._of_arrays(self._arrays()._replace(**changes))
 
     def _is_loop(self) -> NDArray[np.bool_]:
-        local: Ints = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
+        local = numbers_of_nodes(self.node_ptr)
         return np.equal(self.indices, np.repeat(local, np.diff(self.indptr)))
 
     def __len__(self) -> int:

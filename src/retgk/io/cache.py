@@ -110,7 +110,7 @@ def batch_of_parts(names: Any, arrays: Arrays) -> GraphBatch:
 
 def _check_bounds(graphs: FlatGraphs) -> None:
     """Raise where arrays lead outside each other: compiled code checks no bound again."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges, _ = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)
     expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {

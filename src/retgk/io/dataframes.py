@@ -114,6 +114,8 @@ def from_dataframe(
     named = {"label": label, "attributes": attributes, "categorical": found.categorical}
     on_edges = {"weight": weight, "edge_label": edge_label}
     batch.reading = reading_of("dataframe", {**named, **on_edges, "missing": missing})
+    called = [name for _, name in keys.nodes]
+    batch = batch.with_node_names([called[row] for row in np.argsort(position).tolist()])
     return (batch, list(keys.graphs)) if return_ids else batch
 
 

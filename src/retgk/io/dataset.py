@@ -37,6 +37,8 @@ class GraphDataset:
         A few sentences on what the graphs are.
     graph_names : sequence of str, or None
         Name of every graph, where the graphs have some.
+    smiles : sequence of str, or None
+        SMILES of every graph, where they were read from such.
     rows : ndarray of int, shape (n_graphs,), or None
         Number of every graph in the file, from 0, where some graphs of it were left out.
 
@@ -55,6 +57,7 @@ class GraphDataset:
     description: str = ""
     graph_names: Sequence[str] | None = None
     rows: Ints | None = None
+    smiles: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.targets is not None:
@@ -68,6 +71,8 @@ class GraphDataset:
             self._check_count(targets, "targets")
         if self.graph_names is not None:
             self._check_count(self.graph_names, "names")
+        if self.smiles is not None:
+            self._check_count(self.smiles, "SMILES")
         if self.rows is not None:
             object.__setattr__(self, "rows", np.asarray(self.rows, np.int64))
             self._check_count(self.rows, "rows")
@@ -99,12 +104,13 @@ class GraphDataset:
             key = key[0]  # the form in which scikit-learn indexes what has a shape
         graphs = self.graphs[key]  # a key that cannot be used is an error here
         positions = _positions(key, len(self))
-        names = self.graph_names
+        names, smiles = self.graph_names, self.smiles
         return replace(
             self,
             graphs=graphs,
             targets=None if self.targets is None else self.targets[positions],
             graph_names=None if names is None else [names[graph] for graph in positions],
+            smiles=None if smiles is None else [smiles[graph] for graph in positions],
             rows=None if self.rows is None else self.rows[positions],
         )
 
@@ -135,11 +141,13 @@ def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:
     """Graphs of all parts one after the other, with their numbers, and names if all have some."""
     graphs = GraphBatch.concatenate([data.graphs for data in parts])
     names = [each for data in parts for each in data.graph_names or ()]
+    smiles = [each for data in parts for each in data.smiles or ()]
     return GraphDataset(
         graphs,
         None,
         name,
         graph_names=names if len(names) == len(graphs) else None,
+        smiles=smiles if len(smiles) == len(graphs) else None,
         rows=np.concatenate([graph_numbers(data) for data in parts]),
     )
 

@@ -71,9 +71,11 @@ class _Edges:
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
 
     def graph(self) -> GraphBatch:
-        edges = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
+        rank, names = self._rank(), list(self.numbers)
+        edges = rank[np.array(self.ends, np.int64).reshape(-1, 2)]
         weights = np.array(self.weights) if self.weights else None
-        return GraphBatch.from_edges(len(self.numbers), edges, weights, symmetrize=True)
+        batch = GraphBatch.from_edges(len(names), edges, weights, symmetrize=True)
+        return batch.with_node_names([names[number] for number in np.argsort(rank).tolist()])
 
     def starts_with_header(self) -> bool:
         first, others = list(self.numbers)[:2], list(self.numbers)[2:]
@@ -190,8 +192,9 @@ def numbered_graph(path: Path) -> GraphBatch | None:
         return None
     ends = np.concatenate(pieces)
     del pieces
-    n_nodes, ranks = _ranks(ends)
-    return GraphBatch.from_edges(n_nodes, ranks.reshape(-1, 2), symmetrize=True)
+    names, ranks = _ranks(ends)
+    batch = GraphBatch.from_edges(len(names), ranks.reshape(-1, 2), symmetrize=True)
+    return batch.with_node_names(names)
 
 
 def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
@@ -199,16 +202,16 @@ def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
     return start if found is None else found.end()
 
 
-def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
+def _ranks(ends: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """All numbers in order, and the place of every end among them."""
     largest = int(ends.max())
     if largest > _TABLE_PER_END * len(ends):
-        names, ranks = np.unique(ends, return_inverse=True)
-        return len(names), ranks
+        return np.unique(ends, return_inverse=True)
     is_there = np.zeros(largest + 1, np.bool_)
     is_there[ends] = True
     rank = np.cumsum(is_there, dtype=np.int32)
     rank -= 1
-    return int(rank[-1]) + 1, rank[ends]
+    return np.flatnonzero(is_there), rank[ends]
 
 
 # The format

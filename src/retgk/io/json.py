@@ -383,6 +383,7 @@ class NodeLinks(GraphReader):
         super().__init__(*options)
         self._values: list[list[Any]] = [[] for _ in self.columns.names]
         self._ids: list[list[Any]] = []
+        self._called: list[list[Any]] = []
 
     def _add_structure(self, place: str, value: dict[str, Any], is_directed: bool) -> None:
         nodes: Any = value.get("nodes")
@@ -395,6 +396,8 @@ class NodeLinks(GraphReader):
         if len(position) < len(ids):
             raise InvalidInputError(f"{place}: two nodes have the same id")
         self._add_node_values(place, nodes, ids)
+        names = value.get("names")  # of GML, where an id is a number
+        self._called.append(names if isinstance(names, list) and len(names) == len(ids) else ids)
         edges = self._linked(place, links, position)
         if not is_directed:
             edges = edges._replace(edges=np.sort(edges.edges, axis=1))
@@ -464,7 +467,7 @@ class NodeLinks(GraphReader):
             attributes=found.attributes,
             symmetrize=self.symmetrize,
             missing=self.missing,
-        )
+        ).with_node_names(list(chain.from_iterable(self._called)))
         how = {
             "label": self.columns.label,
             "attributes": self.columns.attributes,

@@ -135,7 +135,7 @@ def from_networkx(
         missing=missing,
     )
     batch.reading = reading_of("networkx", {"categorical": values.categorical})
-    return batch
+    return batch.with_node_names(list(chain.from_iterable(found)))
 
 
 def _entry_labels(graphs: list[Any], names: EdgeNames) -> list[Any] | None:
@@ -379,7 +379,15 @@ def from_igraph(
         missing=missing,
     )
     batch.reading = reading_of("igraph", {"categorical": values.categorical})
-    return batch
+    names = [_vertex_names(graph) for graph in found]
+    return batch.with_node_names(list(chain.from_iterable(names)))
+
+
+def _vertex_names(graph: Any) -> list[Any]:
+    """What igraph calls vertices: "name" where all have one of their own, else their numbers."""
+    names = list(graph.vs["name"]) if "name" in graph.vs.attributes() else []
+    is_named = len(set(map(str, names))) == graph.vcount() and None not in names
+    return names if is_named else list(range(graph.vcount()))
 
 
 def _edges(

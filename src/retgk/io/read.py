@@ -83,8 +83,9 @@ def read_graphs(
           ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz`` file, of which
           all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
-          case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, with a
-          warning that lists them; ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
+          case; ``name_column``, that of the names, by default "name", "id" or the like, where
+          there is one; ``skip_invalid``, whether to leave out molecules that RDKit cannot read,
+          with a warning that lists them; ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
           ``atom_attributes``, as in `from_rdkit`.
         - SMILES and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.

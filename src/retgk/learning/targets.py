@@ -141,6 +141,8 @@ class TrainingSet(NamedTuple):
     """Number of graphs that the user gave."""
     names: Sequence[str] | None = None
     """Name of every graph, where the user gave some."""
+    smiles: Sequence[str] | None = None
+    """SMILES of every graph, where they are molecules that came as such."""
 
     @property
     def grouping(self) -> Grouping:
@@ -163,7 +165,7 @@ def training_set(
     everything = np.arange(len(batch))
     weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
     known = None if groups is None else _checked_groups(groups, len(batch))
-    names = X.graph_names if isinstance(X, GraphDataset) else None
+    names, smiles = _texts_of(X, batch)
     kept = everything if weights is None else np.flatnonzero(weights)
     if len(kept) == 0:
         raise InvalidInputError(
@@ -175,10 +177,22 @@ def training_set(
         batch, targets = batch[np.ix_(kept, kept) if is_matrix else kept], targets[kept]
         weights = None if weights is None else weights[kept]
         known = None if known is None else known[kept]
-        names = None if names is None else [names[graph] for graph in kept.tolist()]
+        names, smiles = (
+            None if texts is None else [texts[graph] for graph in kept.tolist()]
+            for texts in (names, smiles)
+        )
     if weights is not None and (weights == 1).all():
         weights = None
-    return TrainingSet(batch, targets, weights, known, kept, len(everything), names)
+    return TrainingSet(batch, targets, weights, known, kept, len(everything), names, smiles)
+
+
+def _texts_of(X: Any, batch: Any) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+    """Names and SMILES of graphs that come as a data set, or as SMILES."""
+    if isinstance(X, GraphDataset):
+        return X.graph_names, X.smiles
+    is_smiles = getattr(getattr(batch, "reading", None), "kind", None) == "molecules"
+    texts = list(X) if is_smiles and not isinstance(X, GraphBatch) and len(X) == len(batch) else []
+    return None, texts if texts and all(isinstance(text, str) for text in texts) else None
 
 
 def _checked_weights(given: Any, n_graphs: int) -> Floats:

@@ -53,6 +53,7 @@ class Grouping:
     codes: Ints
     names: tuple[Any, ...]
     are_apart: bool
+    graph_names: tuple[str, ...] | None = None
 
 
 def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
@@ -67,7 +68,8 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
         batch = as_batch(populations[0])
         values = _one_each(by, len(batch), "by")
         names, codes = np.unique(values, return_inverse=True)
-        found = Grouping(batch, codes.reshape(-1), tuple(names.tolist()), False)
+        known = _names_of_graphs(populations)
+        found = Grouping(batch, codes.reshape(-1), tuple(names.tolist()), False, known)
     if len(found.names) < 2:
         raise InvalidInputError(
             f"there is one group of {len(found.batch)} graphs; a test compares two or more"
@@ -99,7 +101,14 @@ def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
         parts.append(part)
     codes = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     names = tuple(f"population {number}" for number in range(1, len(parts) + 1))
-    return Grouping(GraphBatch.concatenate(parts), codes, names, True)
+    known = _names_of_graphs(populations)
+    return Grouping(GraphBatch.concatenate(parts), codes, names, True, known)
+
+
+def _names_of_graphs(populations: tuple[Any, ...]) -> tuple[str, ...] | None:
+    """Names of all graphs, where all populations are data sets with names."""
+    known = [getattr(graphs, "graph_names", None) or () for graphs in populations]
+    return tuple(name for names in known for name in names) if all(known) else None
 
 
 def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:

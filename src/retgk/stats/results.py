@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import untyped
@@ -106,12 +107,19 @@ class NodeTable:
         is at most that.
     mean_strengths : ndarray, shape (n_nodes, n_groups)
         Mean sum of the weights of the edges of the node, in every group.
+    names : ndarray, shape (n_nodes,), or None
+        What nodes are called, where graphs have names of nodes and all the same.
     """
 
     effect: Floats
     p_value: Floats
     corrected_p_value: Floats
     mean_strengths: Floats
+    names: NDArray[Any] | None = None
+
+    def name(self, node: int) -> str:
+        """What a node is called, or its number."""
+        return str(node if self.names is None else self.names[node])
 
     def __len__(self) -> int:
         return len(self.effect)
@@ -120,6 +128,7 @@ class NodeTable:
         """Columns as plain lists, for JSON: None stands for infinite effects."""
         return {
             "node": list(range(len(self))),
+            **({} if self.names is None else {"name": list(map(str, self.names))}),
             "effect": [finite_or_none(value) for value in self.effect.tolist()],
             "p_value": self.p_value.tolist(),
             "corrected_p_value": self.corrected_p_value.tolist(),
@@ -167,7 +176,24 @@ def node_table(
         np.concatenate([part.single for part in parts]),
         step_down_p_values(standardised),
         _mean_strengths(batch, codes),
+        _common_names(batch),
     )
+
+
+def _common_names(batch: GraphBatch) -> NDArray[Any] | None:
+    """Names of nodes, where all graphs have the same; two that differ are no correspondence."""
+    if batch.node_names is None:
+        return None
+    rows = batch.node_names.reshape(len(batch), -1)
+    if (differ := (rows != rows[0]).any(axis=1)).any():
+        graph = int(np.argmax(differ))
+        node = int(np.argmax(rows[graph] != rows[0]))
+        raise InvalidInputError(
+            f"node {node} is {rows[0, node]!s:.80} in graph 0 and {rows[graph, node]!s:.80} in "
+            f"graph {graph}: nodes correspond only where all graphs have the same ones, in the "
+            "same order; put them in one order, or leave out nodes_correspond"
+        )
+    return np.asarray(rows[0])
 
 
 def _kernel_of_node(
@@ -266,6 +292,8 @@ class PopulationTest:
         Mean kernel of every graph with each group, itself left out.
     nodes : NodeTable or None
         Table of nodes, where nodes correspond.
+    graph_names : tuple of str, or None
+        Name of every graph, where data sets have some.
 
     Examples
     --------
@@ -297,6 +325,7 @@ class PopulationTest:
     nodes: NodeTable | None = None
     evidence: NodeEvidence | None = None
     n_tied: int = 1
+    graph_names: tuple[str, ...] | None = None
 
     @property
     def smallest_p_value(self) -> float:
@@ -390,6 +419,7 @@ class PopulationTest:
                     "name": str(name),
                     "n_graphs": int((self.codes == group).sum()),
                     "most_typical": self._typical_numbers(group),
+                    **({} if self.graph_names is None else {"typical": self._typical(group)}),
                 }
                 for group, name in enumerate(self.group_names)
             ]
@@ -400,8 +430,7 @@ class PopulationTest:
     def __str__(self) -> str:
         lines = [self._what(), self._verdict(), self._effect_line(), self._kernel_line()]
         for group, name in enumerate(self.group_names if self.affinities is not None else ()):
-            numbers = ", ".join(map(str, self._typical_numbers(group)))
-            lines.append(f"Most typical of {name}: graphs {numbers}.")
+            lines.append(f"Most typical of {name}: graphs {', '.join(self._typical(group))}.")
         return "\n".join(lines + self._node_lines())
 
     def __repr__(self) -> str:
@@ -455,6 +484,12 @@ class PopulationTest:
             f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
         )
 
+    def _typical(self, group: int) -> list[str]:
+        """Names of graphs, or their numbers."""
+        if self.graph_names is None:
+            return list(map(str, self._typical_numbers(group)))
+        return [str(self.graph_names[graph]) for graph in self.most_typical(group)]
+
     def _typical_numbers(self, group: int) -> list[int]:
         first = int(np.argmax(self.codes == group)) if self.are_apart else 0
         return [int(graph) - first for graph in self.most_typical(group)]
@@ -467,7 +502,10 @@ class PopulationTest:
         if not len(found):
             return [f"None of {len(corrected)} nodes differs, corrected for all of them."]
         order = found[np.lexsort([-self.nodes.effect[found], corrected[found]])]
-        shown = [f"{node} (p = {corrected[node]:.4g})" for node in order[:_SHOWN].tolist()]
+        shown = [
+            f"{self.nodes.name(node)} (p = {corrected[node]:.4g})"
+            for node in order[:_SHOWN].tolist()
+        ]
         more = ", ..." if len(order) > _SHOWN else ""
         return [
             f"{len(found)} of {len(corrected)} nodes differ, corrected for all of them: "

@@ -453,6 +453,7 @@ def _group_test(
         effect=effect,
         group_names=found.names,
         are_apart=found.are_apart,
+        graph_names=found.graph_names,
         affinities=affinities(work.mean_kernel, found.codes),
         nodes=table,
         evidence=evidence,
