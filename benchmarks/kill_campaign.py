@@ -227,7 +227,7 @@ class Campaign:
 
     def _is_killed(self) -> bool:
         """Start the job and kill it, unless it comes to its end before."""
-        before = set(self._out.rglob("*"))
+        before = set(self._paths())
         process = forked(self.job.work, self._out.with_name("log"))
 
         def has_ended() -> bool:
@@ -245,7 +245,12 @@ class Campaign:
         return is_killed
 
     def _is_writing(self, before: set[Path]) -> bool:
-        return any(path not in before for path in self._out.rglob("*"))
+        return any(path not in before for path in self._paths())
+
+    def _paths(self) -> list[Path]:
+        """What lies in the folder; a folder may go while it is looked at."""
+        found = os.walk(self._out)
+        return [Path(own, name) for own, dirs, files in found for name in (*dirs, *files)]
 
     def _look(self, after: str, is_done: bool = False) -> None:
         """Note outputs that are neither absent, old nor whole, and files that are no outputs."""
