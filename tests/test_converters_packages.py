@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch, read_graphs
+from retgk import GraphBatch, read_graphs, write_graphs
 from retgk.errors import InputWarning
 from retgk.io import molecules as rdkit_molecules
 from retgk.io import molecules as smiles_strings
-from retgk.io.convert import as_batch
+from retgk.io.convert import as_batch, to_igraph, to_networkx
 from retgk.io.dataframes import from_dataframe
 from retgk.io.grakel import from_grakel
 from retgk.io.molecules import from_rdkit, from_smiles
@@ -501,3 +501,17 @@ def test_what_nodes_are_called_is_kept(tmp_path):
     assert found.node_names.tolist() == ["1", "2", "30"]
     assert from_networkx(nx.path_graph(3)).node_names is None
     assert from_igraph(igraph.Graph.Ring(3)).node_names is None
+
+
+def test_what_nodes_are_called_is_given_back(tmp_path):
+    batch = from_networkx([nx.path_graph([1, 0, 7]), nx.Graph([("a", ("b", 2))])])
+    assert [list(graph) for graph in to_networkx(batch)] == [[1, 0, 7], ["a", ("b", 2)]]
+    assert [graph.vs["name"] for graph in to_igraph(batch)] == [[1, 0, 7], ["a", ("b", 2)]]
+    for back in (from_networkx(to_networkx(batch)), from_igraph(to_igraph(batch))):
+        assert back == batch
+        assert back.node_names.tolist() == batch.node_names.tolist()
+    for own in (["a", "a", "b", "c", "d"], ["a", None, "b", "c", None]):  # no names to call by
+        same = to_networkx(batch.with_node_names(own))[0]
+        assert list(same) == [0, 1, 2]
+    write_graphs(batch[:1], tmp_path / "g", format="graphml")
+    assert read_graphs(tmp_path / "g").graphs.node_names.tolist() == ["1", "0", "7"]

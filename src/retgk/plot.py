@@ -365,7 +365,7 @@ def explained_graph(
     Draw a graph with its nodes coloured by their shares in a decision value.
 
     Nodes that speak for the target are orange, those that speak against it blue, and the scale is
-    symmetric: white is zero. Readers with any kind of colour vision tell the two apart.
+    symmetric: white is zero. Readers with the common kinds of colour blindness tell the two apart.
 
     Parameters
     ----------

@@ -462,7 +462,7 @@ def explore(
     seed: Seed = 0,
 ) -> None:
     """
-    Write one interactive page of a collection, for any browser, without a network.
+    Write one interactive page of a collection, for a browser, without a network.
 
     A map of all graphs, drawings of each (structural formulas of molecules) with its nearest
     graphs, two graphs side by side, and what a model says of them.

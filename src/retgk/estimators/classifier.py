@@ -83,8 +83,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
         The kernel has the same, unless it has its own.
     verbose : int, default=0
-        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
-        logger "retgk" gets the same.
+        1 prints what fitting took and chose, and with RetGK beforehand what it will cost; 2 the
+        score of every candidate too. The logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
         Seed of all that is drawn, by the kernel too, unless it has its own. With None, results
         differ a little from call to call.

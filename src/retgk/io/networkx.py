@@ -308,7 +308,15 @@ def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
     for name, values in on_edges:
         if values is not None:
             nx.set_edge_attributes(graph, dict(zip(found.pairs, values, strict=True)), name)
-    return graph
+    names = own_names(batch)
+    return graph if names is None else nx.relabel_nodes(graph, dict(enumerate(names)))
+
+
+def own_names(batch: GraphBatch) -> list[Any] | None:
+    """Names of the nodes of a batch of one, by which a package can call them; else None."""
+    names = [] if batch.node_names is None else batch.node_names.tolist()
+    is_named = len(set(names)) == len(names) and not any(map(is_missing, names))
+    return names if names and is_named else None
 
 
 # Graphs of python-igraph

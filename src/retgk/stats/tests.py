@@ -220,8 +220,8 @@ def two_sample_test(
         `depths`, `engine` and `options` have no meaning. By default they are RetGK's, at several
         bandwidths and depths.
     compare : {"both", "graphs", "nodes"}, default="both"
-        "graphs" compares populations by K_2 on mean embeddings, which sees any difference of their
-        distributions. "nodes" compares the means of all nodes, by inner products of mean
+        "graphs" compares populations by K_2 on mean embeddings, which sees any difference of the
+        distributions of these. "nodes" compares the means of all nodes, by inner products of mean
         embeddings; every graph counts the same. It sees differences of the mean alone, and those
         more easily where graphs vary much. "both" combines the two, and ``kernels`` of the result
         says what each found.
