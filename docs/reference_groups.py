@@ -20,12 +20,16 @@ GROUPS = {
         "Kernels are values: they add, multiply and scale, and one of your own has two methods.",
         [
             "RetGK", "kernels.GraphKernel", "kernels.Sum", "kernels.Product", "kernels.Scaled",
-            "kernels.Normalized", "kernels.mean_of", "kernels.Precomputed",
+            "kernels.Normalized", "kernels.MinMax", "kernels.mean_of", "kernels.molecule_kernel",
+            "kernels.Precomputed",
         ],
     ),
     "Kernels of other authors": (
         "What RetGK is compared with, native, in the same form.",
-        [*(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts"],
+        [
+            *(f"kernels.{kind.__name__}" for kind in all_kernels()), "kernels.graphlet_counts",
+            "kernels.Morgan", "kernels.Descriptors",
+        ],
     ),
     "Parts of RetGK": (
         "Walks, kernels between nodes, and kernels between mean embeddings.",
@@ -81,8 +85,9 @@ GROUPS = {
                 f"io.{name}"
                 for name in (
                     "from_networkx", "from_igraph", "from_pyg", "from_rdkit", "from_smiles",
-                    "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists", "from_dataframe",
-                    "from_grakel", "to_networkx", "to_igraph", "to_pyg", "to_grakel",
+                    "are_readable", "iter_smiles", "from_numpy", "from_scipy", "from_edge_lists",
+                    "from_dataframe", "from_grakel",
+                    "to_networkx", "to_igraph", "to_pyg", "to_grakel",
                 )
             ),
             "InvalidInputError",

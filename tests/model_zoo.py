@@ -14,7 +14,9 @@ from retgk.kernels import (
     Graphlets,
     HashGraph,
     Laplacian,
+    MinMax,
     RetGKEmbedding,
+    Scaled,
     ShortestPath,
     SubgraphMatching,
     WeisfeilerLehman,
@@ -70,6 +72,8 @@ MAKERS = {
         RetGK(walks=Walks(8)) + WeisfeilerLehman(2), C=10, cv=3, random_state=0
     ).fit(train, y),
     "subtrees": lambda train, _: WeisfeilerLehman(2).fit(train),
+    "min-max": lambda train, _: MinMax(WeisfeilerLehman(2), (1, 2)).fit(train),
+    "divided by the mean": lambda train, _: Scaled(WeisfeilerLehman(2), "mean").fit(train),
     "paths": lambda train, _: ShortestPath().fit(train),
     "attribute paths": lambda train, _: ShortestPath(attributes=Laplacian(1.0)).fit(train),
     "graphlets": lambda train, _: Graphlets(5, n_samples=50, random_state=0).fit(train),

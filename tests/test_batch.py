@@ -3,6 +3,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -21,6 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import shuffle
 
 from retgk import GraphBatch
+from retgk.graphs.batch import graphs_digest, with_reading
+from retgk.io.convert import as_batch, batch_like
 from retgk.kernels import refined_labels
 from tests.errors import fails
 from tests.example_graphs import assert_well_formed, graph_batches
@@ -553,3 +556,73 @@ def test_names_of_nodes_that_all_graphs_have() -> None:
     assert names_of(pair.with_node_names(["left", "right"])) == ["left", "right"] * 2
     fails(lambda: pair.with_node_names("abc"), about="names")
     fails(lambda: house().with_node_names(["a"] * 5), about=("5 names", "6 nodes"))
+
+
+COLUMNS = ("element", "charge")
+
+
+def molecules() -> GraphBatch:
+    """Two graphs whose labels have two columns."""
+    labels = [("N", 1), ("C", 0), ("C", 0), ("C", -1)]
+    return from_edges([3, 1], [[0, 1], [1, 2]], labels=labels, label_columns=COLUMNS,
+                      symmetrize=True)  # fmt: skip
+
+
+def test_columns_of_labels_stay_with_the_graphs():
+    batch = molecules()
+    for other in (batch[1:], batch[[1, 0]], GraphBatch.concatenate([batch, batch[:1]]),
+                  pickle.loads(pickle.dumps(batch)), batch.without_attributes()):  # fmt: skip
+        assert other.label_columns == COLUMNS
+    assert batch.without_labels().label_columns == ()
+    assert batch.with_labels([1, 2, 3, 4]).label_columns == ()
+    named = batch.with_labels([(1, 2)] * 4, columns=COLUMNS)
+    assert named.label_columns == COLUMNS
+    assert named != batch.with_labels([(1, 2)] * 4)
+    assert graphs_digest(named) != graphs_digest(batch.with_labels([(1, 2)] * 4))
+    assert GraphBatch([0], [0], [], labels=[], label_columns=COLUMNS).label_columns == COLUMNS
+
+
+def test_some_columns_of_labels_are_labels():
+    batch = molecules()
+    assert batch.with_label_columns(COLUMNS) is batch
+    one = batch.with_label_columns("element")
+    assert (one.label_columns, one.label_names) == (("element",), ("C", "N"))
+    assert one.labels.tolist() == [1, 0, 0, 0]
+    turned = batch.with_label_columns(["charge", "element"])
+    assert turned.label_names[turned.labels[0]] == (1, "N")
+    assert turned.with_label_columns("element") == one
+
+
+def test_graphs_read_again_have_the_columns_that_were_chosen():
+    def converted(graphs, reading):
+        return batch_like([nx.path_graph(1)] * len(graphs), reading)
+
+    batch = as_batch([nx.path_graph(2)], label=None)
+    assert batch.reading.label_columns == ()
+    chosen = molecules()
+    reading = batch.reading.with_label_columns(("element",))
+    assert with_reading(chosen, reading).with_label_columns("charge").reading.label_columns == (
+        "charge",
+    )
+    fails(lambda: converted([1], reading), about=("'element'", "no named columns"))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: molecules().with_label_columns("degree"), ("'degree'", "element, charge")),
+        (lambda: molecules().with_label_columns([]), ("nothing", "element, charge")),
+        (lambda: house().with_label_columns("element"), ("'element'", "no named columns")),
+        (lambda: house().with_labels(["a"] * 6, columns=COLUMNS), ("element, charge", "'a'")),
+        (lambda: from_edges(1, [], label_columns=COLUMNS), ("element, charge", "no labels")),
+        (lambda: house().with_labels(["a"] * 6, columns=["x", "x"]), "('x', 'x')"),
+        (
+            lambda: GraphBatch.concatenate(
+                [molecules(), molecules().with_label_columns(["charge", "element"])]
+            ),
+            ("batch 1", "charge, element", "element, charge"),
+        ),
+    ],
+)
+def test_bad_columns_of_labels(build, message):
+    fails(build, about=message)

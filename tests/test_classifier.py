@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 from sklearn.model_selection import (
     GridSearchCV,
     RepeatedStratifiedKFold,
@@ -33,7 +34,7 @@ from retgk import (
 from retgk._runtime.fields import flatten
 from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.errors import InputWarning
-from retgk.estimators import classifier, predictor
+from retgk.estimators import predictor
 from retgk.estimators.predictor import Estimate, FitSize, estimate
 from retgk.io import to_networkx
 from retgk.kernels import (
@@ -43,7 +44,9 @@ from retgk.kernels import (
     ShortestPath,
     WeisfeilerLehman,
     mean_of,
+    molecule_kernel,
 )
+from retgk.learning import ridge
 from retgk.learning.folds import inner_folds
 from retgk.learning.outcomes import class_probabilities, fit_calibration
 from retgk.learning.selection import Selection
@@ -268,19 +271,80 @@ def test_clone_pickle_and_repr(fitted, data):
     )
 
 
-def test_rule_for_auto(data, monkeypatch):
+def test_the_way_is_that_of_counted_work(data, monkeypatch):
+    """Pairs of nodes choose the kernel, pairs of graphs and machines the machine."""
     graphs, y = data.graphs[:60], data.targets[:60]
+    n_pairs = int((np.bincount(graphs.labels) ** 2).sum())
     model = GraphClassifier(cv=2, random_state=0)
     assert not model.fit(graphs, y).approximate_
     assert model.best_params_.keys() == {"C", *RetGK().usual_candidates}
-    monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes)
+    assert model.method_ == "exact kernel, support vectors: 60 graphs, 3 classes"
+    monkeypatch.setattr(predictor, "MOST_PAIRS", n_pairs)
     assert not model.fit(graphs, y).approximate_
-    monkeypatch.setattr(predictor, "MAX_EXACT_NODES", graphs.n_nodes - 1)
+    monkeypatch.setattr(predictor, "MOST_PAIRS", n_pairs - 1)
     assert model.fit(graphs, y).approximate_
+    assert model.method_.startswith("random features, support vectors")
     assert not quick().fit(graphs, y).approximate_
-    monkeypatch.setattr(predictor, "MAX_EXACT_NODES", 10**6)
-    monkeypatch.setattr(predictor, "MAX_EXACT_GRAPHS", 59)
-    assert model.fit(graphs, y).approximate_
+    monkeypatch.setattr(predictor, "MOST_PAIRS_OF_GRAPHS", 59**2)
+    assert model.fit(graphs, y).solver_ == "ridge"
+    assert "ridge with leave-one-out: 60 graphs, 3 classes" in model.method_
+    assert model.set_params(solver="svm").fit(graphs, y).solver_ == "support vectors"
+    monkeypatch.setattr(predictor, "MOST_GRAM_BYTES", 8 * 59**2)
+    monkeypatch.setattr(predictor, "FEW_LANDMARKS", 20)
+    monkeypatch.setattr(predictor, "MOST_PAIRS", n_pairs * 20 / 60)
+    model.set_params(solver="auto").fit(graphs, y)
+    assert not model.approximate_  # rows against landmarks are fewer pairs
+    monkeypatch.setattr(ridge, "_MAX_PRODUCTS", 60 * 30)
+    assert "ridge on 30 landmarks" in model.fit(graphs, y).method_
+
+
+def test_many_classes_are_left_to_the_ridge():
+    data = make_graph_classification(n_graphs=66, n_classes=11, n_labels=4, n_nodes=(5, 9), rng=0)
+    model = quick().fit(data)
+    assert model.solver_ == "ridge"
+    assert "55 machines" in model.method_
+    assert model.dual_coef_.shape == (11, 66)
+    assert quick(solver="svm").fit(data).solver_ == "support vectors"
+
+
+def test_large_vocabularies_are_embedded_label_by_label(monkeypatch):
+    """Phases of a thousand features mix forty thousand labels: blocks of labels do not."""
+    labels = [f"label {number}" for number in range(1100)]
+    graphs = make_graph_classification(n_graphs=220, n_nodes=(5, 6), rng=0).graphs
+    graphs = graphs.with_labels([labels[i % 1100] for i in range(graphs.n_nodes)])
+    monkeypatch.setattr(predictor, "MOST_PAIRS", 0)
+    found = predictor.kernel_to_fit(GraphClassifier(), graphs)
+    assert found.feature_map == "joint"
+    assert predictor.kernel_to_fit(GraphClassifier(), graphs.without_labels()).n_components == 1024
+
+
+@pytest.mark.parametrize("kernel", [RetGK(), RetGK() + WeisfeilerLehman(), WeisfeilerLehman()])
+def test_kernels_compared_on_landmarks_are_trained_on_all(kernel, data, monkeypatch):
+    graphs, y = data.graphs[:60], data.targets[:60]
+    monkeypatch.setattr(predictor, "FEW_LANDMARKS", 20)
+    monkeypatch.setattr(predictor, "MOST_TO_SOLVE", 0)
+    model = GraphClassifier(kernel, solver="ridge", random_state=0, n_jobs=1).fit(graphs, y)
+    assert model.kernel_.n_graphs_ == 60
+    table = model.cv_results_
+    assert table["params"][model.best_index_] == model.best_params_
+    assert table["mean_test_score"][model.best_index_] == model.best_score_
+    alone = clone(model).set_params(n_landmarks=25).fit(graphs, y)
+    assert alone.kernel_.n_graphs_ == 25
+    assert "ridge on 25 landmarks" in alone.method_
+    for one in (model, alone):
+        assert one.score(data.graphs[60:], data.targets[60:]) > 0.6
+        assert one.predict_proba(graphs).shape == (60, 3)
+
+
+def test_a_grid_that_is_left_at_an_end_is_extended():
+    data = make_graph_classification(n_graphs=60, rng=0)
+    values = data.graphs.node_counts * 1.0
+    found = GraphRegressor(RetGK(), candidates={}, random_state=0).fit(data.graphs, values)
+    tried = sorted(found.cv_results_["param_C"])
+    assert found.best_params_["C"] > 1000
+    assert tried[-1] <= 1e6
+    own = GraphRegressor(RetGK(), C=(1, 10), candidates={}, random_state=0)
+    assert sorted(own.fit(data.graphs, values).cv_results_["param_C"]) == [1, 10]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -288,7 +352,7 @@ def test_ridge_takes_over_for_many_graphs(n_classes, monkeypatch):
     data = make_graph_classification(
         n_graphs=120, n_classes=n_classes, n_labels=3, n_nodes=(5, 15), rng=0
     )
-    monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 50)
+    monkeypatch.setattr(predictor, "MOST_PAIRS_OF_GRAPHS", 50**2)
     model = quick(n_components=1024, n_landmarks=40, class_weight="balanced")
     model.fit(data.graphs[:90], data.targets[:90])
     assert model.solver_ == "ridge"
@@ -359,9 +423,6 @@ def test_grid_search_over_steps_power_and_penalty_on_mutag(data_folder):
 # What it says of targets, parameters and new graphs that it cannot use
 
 
-WITH_NAN = np.stack([np.arange(60.0), np.where(np.arange(60) % 5 == 4, np.nan, 0.0)], axis=1)
-
-
 @pytest.mark.parametrize(
     ("make", "y", "about"),
     [
@@ -377,7 +438,6 @@ WITH_NAN = np.stack([np.arange(60.0), np.where(np.arange(60) % 5 == 4, np.nan, 0
         (quick, np.zeros((60, 3, 2)), "(60, 3, 2)"),
         (quick, np.ones((60, 2)), "2 labels"),
         (quick, np.ones((59, 2)), ("60 graphs", "59 targets")),
-        (GraphRegressor, WITH_NAN, ("target 1", "graph 4", "12 of 60 graphs")),
     ],
 )
 def test_bad_targets(make, y, about):
@@ -450,8 +510,9 @@ def lines_of(caplog, **options):
 def test_the_logger(caplog):
     lines = lines_of(caplog, n_steps=(6, 8))
     infos = [text for level, text in lines if level == "INFO"]
+    assert infos[0] == "exact kernel, support vectors: 90 graphs, 3 classes"
     assert re.match(
-        r"90 graphs of \d+ nodes, exact kernel, 2 x 2 candidates, 3 folds: abo", infos[0]
+        r"90 graphs of \d+ nodes, exact kernel, 2 x 2 candidates, 3 folds: abo", infos[1]
     )
     assert any(re.match(r"inner products 2 of 2: [\d.]+ s", text) for text in infos)
     assert any(re.match(r"chosen: \{'C': .*\}, score 0\.\d+", text) for text in infos)
@@ -584,14 +645,13 @@ def test_several_labels(n_components, dtype, tmp_path):
 
 @pytest.mark.parametrize("is_ridge", [False, True])
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 3}])
-def test_labels_are_as_alone(is_ridge, class_weight, monkeypatch):
+def test_labels_are_as_alone(is_ridge, class_weight):
     """With one candidate, each label has the machine that it has without the others."""
-    if is_ridge:
-        monkeypatch.setattr(classifier, "MAX_EXACT_GRAPHS", 10)
     changes = {
         "C": 10,
         "cv": FOLDS,
         "n_components": 1024 if is_ridge else None,
+        "solver": "ridge" if is_ridge else "auto",
         "class_weight": class_weight,
     }
     model = of_retgk(GraphClassifier, **{**SEVERAL, **changes})
@@ -740,3 +800,93 @@ def test_precomputed_values_are_as_good_as_the_kernel(tmp_path):
     fails(lambda: model.fit(matrix[:60], CLASSES), "(60, 90)")
     fails(lambda: model.explain(matrix[60:, :60]), "Precomputed")
     fails(lambda: (Precomputed() + RETGK).fit(GRAPHS), "Precomputed")
+
+
+# Labels that are missing
+
+
+def with_gaps(values, share=0.2):
+    """Values of which some are not known."""
+    gaps = np.random.default_rng(3).random(np.shape(values)) < share
+    return np.where(gaps, np.nan, values)
+
+
+@pytest.mark.parametrize("n_landmarks", [None, 60])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_missing_labels_count_for_nobody(class_weight, n_landmarks, tmp_path):
+    """Each label is learnt from the graphs that have it, as if these were all."""
+    labels, kernel = with_gaps(LABELS), WeisfeilerLehman(n_iter=2)
+    options = {"C": 10, "class_weight": class_weight, "solver": "ridge"}
+    model = GraphClassifier(kernel, candidates={}, random_state=0, **options)
+    model.set_params(n_landmarks=n_landmarks).fit(GRAPHS, labels)
+    for label, column in enumerate(labels.T):
+        known = np.flatnonzero(~np.isnan(column))
+        alone = clone(model).set_params(n_landmarks=None).fit(GRAPHS[known], column[known])
+        found = model.decision_function(TEST)[:, label]
+        assert_allclose(found, alone.decision_function(TEST), atol=1e-4)
+    assert ((model.support_codes_ == -1) == np.isnan(labels[model.support_])).all()
+    save_model(model, tmp_path / "model.retgk")
+    loaded = load_model(tmp_path / "model.retgk")
+    assert loaded.method_ == model.method_
+    assert_array_equal(loaded.predict_proba(TEST), model.predict_proba(TEST))
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "average_precision", "accuracy"])
+def test_scores_of_missing_labels(scoring):
+    labels = with_gaps(LABELS)
+    model = of_retgk(GraphClassifier, **SEVERAL).set_params(scoring=scoring).fit(GRAPHS, labels)
+    assert "some labels are missing" in model.method_
+    assert 0.5 < model.best_score_ <= 1
+    tested = with_gaps(TEST_LABELS)
+    is_right = np.isnan(tested) | (model.predict(TEST) == tested)
+    assert model.score(TEST, tested) == is_right.all(axis=1).mean()
+    assert model.explain(TEST, 1).contrast.shape == (30,)
+
+
+def test_values_that_are_missing():
+    values = with_gaps(np.column_stack([GRAPHS.node_counts, GRAPHS.edge_counts]))
+    options = {"candidates": {}, "C": 10.0, "random_state": 0}
+    model = GraphRegressor(WeisfeilerLehman(), **options).fit(GRAPHS, values)
+    for output, column in enumerate(values.T):
+        known = np.flatnonzero(~np.isnan(column))
+        alone = clone(model).fit(GRAPHS[known], column[known])
+        assert_allclose(model.predict(TEST)[:, output], alone.predict(TEST), atol=1e-7)
+    tested = with_gaps(np.column_stack([TEST.node_counts, TEST.edge_counts]))
+    scores = [
+        r2_score(y[~np.isnan(y)], found[~np.isnan(y)])
+        for y, found in zip(tested.T, model.predict(TEST).T, strict=True)
+    ]
+    assert model.score(TEST, tested) == pytest.approx(np.mean(scores))
+    for scoring in (None, "neg_mean_absolute_error"):
+        assert np.isfinite(model.set_params(scoring=scoring).fit(GRAPHS, values).best_score_)
+
+
+def test_missing_labels_that_cannot_be_left_out():
+    labels = with_gaps(LABELS)
+    fails(lambda: quick(solver="svm").fit(GRAPHS, labels), ("solver='svm'", "missing"))
+    empty = np.column_stack([labels, np.full(60, np.nan)])
+    fails(lambda: quick().fit(GRAPHS, empty), ("target 3", "leave its column out"))
+    fails(lambda: quick().fit(GRAPHS, np.where(labels == 1, np.inf, labels)), ("graph", "inf"))
+
+
+def graphs_of_two_columns():
+    data = make_graph_classification(n_graphs=40, n_classes=2, rng=0)
+    labels = [(code % 3, code % 2) for code in range(data.graphs.n_nodes)]
+    return data.graphs.with_labels(labels, columns=("element", "charge")), data.targets
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_labels_of_several_columns_have_a_kernel_of_their_own(task, tmp_path):
+    graphs, y = graphs_of_two_columns()
+    kind = GraphClassifier if task == "classification" else GraphRegressor
+    model = kind(random_state=0, n_jobs=1).fit(graphs[:30], y[:30])
+    assert "kernel for molecules, ridge with leave-one-out" in model.method_
+    own = {} if task == "regression" else {"solver": "ridge"}
+    named = kind(molecule_kernel(task), random_state=0, n_jobs=1, **own).fit(graphs[:30], y[:30])
+    assert repr(clone(model.kernel_)) == repr(molecule_kernel(task).with_common(1, 0))
+    np.testing.assert_array_equal(model.predict(graphs[30:]), named.predict(graphs[30:]))
+    save_model(model, tmp_path / "model.retgk")
+    loaded = load_model(tmp_path / "model.retgk")
+    np.testing.assert_array_equal(loaded.predict(graphs[30:]), model.predict(graphs[30:]))
+    plain = kind(random_state=0, n_jobs=1).fit(graphs.with_label_columns("charge")[:30], y[:30])
+    assert isinstance(plain.kernel_, RetGK)

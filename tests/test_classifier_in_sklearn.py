@@ -70,7 +70,7 @@ from retgk.kernels.exact import ExactEngine
 from retgk.kernels.graph import median_squared_mmd, typical_squared_mmd
 from retgk.kernels.others import all_kernels
 from retgk.learning.folds import Grouping, inner_folds, repeated_folds
-from retgk.learning.ridge import LandmarkRidge
+from retgk.learning.ridge import KernelRidge, LandmarkRidge
 from retgk.walks.probabilities import Walks
 from tests.errors import fails
 from tests.example_graphs import (
@@ -499,16 +499,18 @@ def test_equal_weights_are_a_factor_of_c():
     assert_allclose(double.predict(GRAPHS), expected.predict(GRAPHS), rtol=1e-9)
 
 
-def test_the_ridge_of_many_graphs(monkeypatch):
-    monkeypatch.setattr("retgk.estimators.classifier.MAX_EXACT_GRAPHS", 10)
+@pytest.mark.parametrize("n_landmarks", [None, 20])
+def test_weights_of_the_ridge(n_landmarks, monkeypatch):
     seen = []
-    init = LandmarkRidge.__init__
+    kind = KernelRidge if n_landmarks is None else LandmarkRidge
+    init = kind.__init__
     monkeypatch.setattr(
-        LandmarkRidge, "__init__", lambda self, t, w: (seen.append(w), init(self, t, w))[1]
+        kind, "__init__", lambda self, t, w, **how: (seen.append(w), init(self, t, w, **how))[1]
     )
     model = of_retgk(
         GraphClassifier, **WEIGHED, cv=3, n_components=1024, class_weight={0: 2, 1: 1, 2: 1}
     )
+    model.set_params(solver="ridge", n_landmarks=n_landmarks)
     model.fit(GRAPHS, CLASSES, sample_weight=COUNTS + 1)
     assert model.solver_ == "ridge"
     assert_array_equal(seen[0], (COUNTS + 1) * np.where(CLASSES == 0, 2, 1))

@@ -22,6 +22,7 @@ from retgk import (
     RetGK,
     Walks,
     as_batch,
+    load_model,
     read_graphs,
     save_model,
 )
@@ -99,7 +100,7 @@ def test_edge_lists_in_several_forms(tmp_path: Path) -> None:
     (tmp_path / "a.edges").write_text("1 2\n2 3\n")
     (tmp_path / "b.edges").write_text("1 2 0.5\n")
     assert read(tmp_path).graph_names == ["a", "b"]
-    assert read(tmp_path / "b.edges", weighted=True).graphs.is_weighted
+    assert read(tmp_path / "b.edges").graphs.is_weighted
     (tmp_path / "table.csv").write_text("1,2\n2,3\n")
     assert read(tmp_path / "table.csv").graphs.n_edges == 2
     (tmp_path / "graph.txt.gz").write_bytes(gzip.compress(b"# Nodes\n10\t20\n"))
@@ -125,7 +126,7 @@ def test_data_of_nodes_that_is_not_used_is_a_line(tmp_path: Path) -> None:
     nx.set_node_attributes(graph, "a", "kind")
     nx.write_graphml(graph, tmp_path / "one.graphml")
     assert invoke("info", tmp_path / "one.graphml").stderr.startswith(
-        "retgk: nodes have 'kind', which are not used; --label and --attributes read them"
+        "retgk: nodes have 'kind', which is not used; --label and --attributes read them"
     )
     assert invoke("info", tmp_path / "one.graphml", "--label", "kind").stderr == ""
 
@@ -145,8 +146,7 @@ def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
     found = read(path, target_column="y")
     assert required_targets(found).tolist() == [1, 0]
     assert found.graph_names == ["x, y", "2"]
-    assert found.smiles == ["CCO", "c1ccccc1"]
-    assert found[1:].smiles == ["c1ccccc1"]
+    assert found.graphs.smiles.tolist() == ["CCO", "c1ccccc1"]
     assert read(path, name_column="y").graph_names == ["1", "0"]
     assert "the column 'id'" in printed("info", path)
     assert "the column 'y'" in printed("info", path, "--name-column", "y")
@@ -434,10 +434,15 @@ def test_weights_of_edge_lists(tmp_path: Path) -> None:
     (tmp_path / "y.txt").write_text("0\n1\n" * 3)
     model = tmp_path / "model.retgk"
     fit = ["fit", tmp_path, "--targets", tmp_path / "y.txt", *QUICK, "-o", model, "-q"]
-    printed(*fit, "--weighted")
-    said = printed("predict", model, tmp_path, "--weighted")
+    printed(*fit)
+    assert load_model(model).reading_.options["weight"] == "weight"
+    said = printed("predict", model, tmp_path)
+    printed(*fit, "--weight", "3")
     assert printed("predict", model, tmp_path) == said
-    assert_fails(invoke("predict", model, tmp_path, "--no-weighted"), "--weighted")
+    assert_fails(invoke("predict", model, tmp_path, "--no-weights"), "--weight 3")
+    printed(*fit, "--no-weights")
+    printed("predict", model, tmp_path)
+    assert load_model(model).reading_.options["weight"] is None
 
 
 def test_labels_that_were_left_out(table: Path, tmp_path: Path) -> None:
@@ -463,7 +468,7 @@ def test_weights_that_differ_are_told(tmp_path: Path) -> None:
     graphs.write_text("0 1 2.5\n1 2 1.5\n")
     plain = as_batch(["CC", "CCC"] * 4).without_labels()
     save_model(GraphClassifier(RetGK(walks=Walks(5)), random_state=0).fit(plain, [0, 1] * 4), model)
-    result = invoke("predict", model, graphs, "--weighted")
+    result = invoke("predict", model, graphs)
     assert result.exit_code == 0, result.output
     assert "have weights, those of the fitted graphs had none; read all graphs in" in result.stderr
 

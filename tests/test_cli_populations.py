@@ -36,7 +36,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "value.txt": [f"{value:.2f}" for value in np.linspace(0.013, 1, 16)],
         "site.txt": ["x", "y"] * 8,
         "pair.txt": [*"abcdefgh"] * 2,
-        "bad_pair.txt": [*"aacdefgh"] * 2,
         "one.txt": ["a"] * 16,
         "short.txt": ["a"],
     }
@@ -81,7 +80,7 @@ def test_one_source_with_a_vector_of_groups(folder: Path) -> None:
     ("options", "design"),
     [
         (["--paired"], "pairs"),
-        (["--pairs", "pair.txt"], "pairs"),
+        (["--subjects", "pair.txt"], "within subjects"),
         (["--groups", "site.txt"], "blocks"),
     ],
 )
@@ -110,14 +109,14 @@ def scans(folder: Path) -> Path:
     return scans
 
 
-@pytest.mark.parametrize("option", ["--groups", "--pairs"])
+@pytest.mark.parametrize("option", ["--groups", "--subjects"])
 def test_columns_of_the_table_of_targets(folder: Path, scans: Path, option: str) -> None:
-    name = {"--groups": "site", "--pairs": "pair"}[option]
+    name = {"--groups": "site", "--subjects": "pair"}[option]
     targets = ("--targets", folder / "subjects.csv", "--target-column", "group")
     by_column = record("test", scans, *targets, option, name, *FAST)
     by_lines = ("--targets", folder / "group.txt", option, folder / f"{name}.txt")
     assert by_column["p_value"] == record("test", scans, *by_lines, *FAST)["p_value"]
-    assert by_column["design"] == {"--groups": "blocks", "--pairs": "pairs"}[option]
+    assert by_column["design"] == {"--groups": "blocks", "--subjects": "within subjects"}[option]
 
 
 def test_columns_that_no_table_has(folder: Path, scans: Path) -> None:
@@ -170,12 +169,12 @@ BAD = {
     "no targets": (["all.npy"], ("no targets",)),
     "one group": ([*ALL, "one.txt"], ("one group", "16 graphs")),
     "short": ([*ALL, "short.txt"], ("short.txt", "1")),
-    "three pairs": ([*ALL, "three.txt", "--paired"], ("pairs", "--groups")),
+    "three pairs": ([*ALL, "three.txt", "--paired"], ("--paired", "--subjects")),
     "pairs of values": ([*ALL, "value.txt", "--paired"], ("--paired",)),
-    "pairs twice": ([*ALL, "group.txt", "--pairs", "bad_pair.txt"], ("pair a", "2 graphs")),
+    "one subject": ([*ALL, "group.txt", "--subjects", "group.txt"], ("group dense", "one subject")),
     "both pairs": (
-        ["sparse.npy", "dense.npy", "--paired", "--pairs", "pair.txt"],
-        ("--paired", "--pairs"),
+        ["sparse.npy", "dense.npy", "--paired", "--subjects", "pair.txt"],
+        ("pairs", "subjects"),
     ),
     "targets of two": (
         ["sparse.npy", "dense.npy", "--targets", "group.txt"],

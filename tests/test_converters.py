@@ -222,15 +222,18 @@ def test_order_of_nodes_is_that_of_the_graph(graph: nx.Graph, random: Any) -> No
     shuffled.add_nodes_from((node, graph.nodes[node]) for node in order)
     shuffled.add_edges_from(graph.edges(data=True))
     position = [list(graph).index(node) for node in order]
-    original, converted = (from_networkx(g, label="label") for g in (graph, shuffled))
+    original, converted = (
+        from_networkx(g, label="label", attributes=[]) for g in (graph, shuffled)
+    )
     np.testing.assert_array_equal(dense(converted), dense(original)[np.ix_(position, position)])
     assert names(converted) == [names(original)[i] for i in position]
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4))
 def test_list_is_the_concatenation_of_its_graphs(found: list[nx.Graph]) -> None:
-    parts = [from_networkx(graph, label="label") for graph in found]
-    assert from_networkx(iter(found), label="label") == GraphBatch.concatenate(parts)
+    options = {"label": "label", "attributes": []}
+    parts = [from_networkx(graph, **options) for graph in found]
+    assert from_networkx(iter(found), **options) == GraphBatch.concatenate(parts)
 
 
 def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
@@ -238,8 +241,11 @@ def test_data_of_nodes_that_is_not_used_is_a_warning() -> None:
     nx.set_node_attributes(graph, {1: "O"}, "element")
     nx.set_node_attributes(graph, 1.0, "mass")
     message = r"nodes have 'mass', 'element', which are not used; label= and attributes= read them"
-    with pytest.warns(UserWarning, match=message):
-        from_networkx([graph, graph])
+    for graphs in ([graph, graph], [nx.path_graph(2), graph]):  # the first may have none
+        with pytest.warns(UserWarning, match=message):
+            from_networkx(graphs)
+    with pytest.warns(UserWarning, match="nodes have 'mass', which is not used"):
+        from_networkx(graph, label="element", missing="label")
     assert from_networkx(graph, attributes=[]) == from_networkx(nx.path_graph(3))
     assert from_networkx(graph, attributes="mass").n_attributes == 1
     wide = nx.path_graph(1)
@@ -442,7 +448,8 @@ def test_edges_alone(frame: Any) -> None:
         [3, 2], [[0, 1], [1, 2], [3, 4], [4, 4]], [1, 0.5, 2, 4], symmetrize=True
     )
     assert graphs == expected
-    assert not from_dataframe(frame(EDGES_DATA_FRAMES)).is_weighted
+    with pytest.warns(InputWarning, match="edges have 'w', which is not used; edge_label="):
+        assert not from_dataframe(frame(EDGES_DATA_FRAMES)).is_weighted
 
 
 def test_nodes_give_the_order_labels_and_isolated_nodes() -> None:
@@ -476,8 +483,12 @@ def test_other_names_and_arrow() -> None:
 
 def test_one_graph_data_frames() -> None:
     frame = pd.DataFrame({"source": [0, 1], "target": [1, 0], "w": [1, 3]})
-    graph = from_dataframe(frame, graph_id=None, weight="w")
-    np.testing.assert_array_equal(dense(graph), [[0, 3], [3, 0]])  # the larger of both directions
+    read = partial(from_dataframe, frame, graph_id=None, weight="w")
+    fails(read, about=("graph 0", "weight 1", "weight 3", "symmetrize=True"))
+    for choice, weight in ((True, 3), ("max", 3), ("mean", 2), ("sum", 4)):
+        np.testing.assert_array_equal(dense(read(symmetrize=choice)), [[0, weight], [weight, 0]])
+    both = pd.concat([frame, frame.assign(w=[3, 1])])  # parallel edges: 4 in both directions
+    assert dense(from_dataframe(both, graph_id=None, weight="w"))[0, 1] == 4
 
 
 def changed(frame: dict[str, list[Any]], column: str, row: int, value: Any) -> pd.DataFrame:
@@ -547,14 +558,17 @@ def people() -> nx.Graph:
 
 def test_several_labels_are_one_tuple(tmp_path: Any) -> None:
     expected = [("a", 1), ("a", 2), ("b", 1)]
-    made = from_networkx(people(), label=["kind", "role"])
+    plain = {"attributes": []}
+    made = from_networkx(people(), label=["kind", "role"], **plain)
     assert made.label_names == tuple(expected)
     assert made.labels.tolist() == [0, 1, 2]
-    assert from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"]) == made
+    assert (
+        from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"], **plain) == made
+    )
     nx.write_graphml(people(), tmp_path / "people.graphml")
-    assert read_graphs(tmp_path, label=["kind", "role"]).graphs == made
-    assert from_networkx(people(), label=["kind"]).label_names == (("a",), ("b",))
-    assert from_networkx(people(), label="kind").label_names == ("a", "b")
+    assert read_graphs(tmp_path, label=["kind", "role"], **plain).graphs == made
+    assert from_networkx(people(), label=["kind"], **plain).label_names == (("a",), ("b",))
+    assert from_networkx(people(), label="kind", **plain).label_names == ("a", "b")
     tuple_name = nx.empty_graph(1)
     tuple_name.nodes[0]["a", "b"] = 5
     assert from_networkx(tuple_name, label=("a", "b")).label_names == (5,)

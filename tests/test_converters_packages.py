@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch, read_graphs, write_graphs
+from retgk import GraphBatch, GraphClassifier, RetGK, Walks, read_graphs, write_graphs
 from retgk.errors import InputWarning
 from retgk.io import molecules as rdkit_molecules
 from retgk.io import molecules as smiles_strings
-from retgk.io.convert import as_batch, to_igraph, to_networkx
+from retgk.io.convert import as_batch, dataset_of, to_igraph, to_networkx
 from retgk.io.dataframes import from_dataframe
 from retgk.io.grakel import from_grakel
-from retgk.io.molecules import from_rdkit, from_smiles
+from retgk.io.molecules import LeftOutWarning, are_readable, from_rdkit, from_smiles
 from retgk.io.networkx import from_igraph, from_networkx
 from retgk.io.pyg import from_pyg
 from tests.errors import fails
@@ -105,7 +105,7 @@ def stand_in(**fields: Any) -> SimpleNamespace:
 
 
 def test_pyg_fields_that_are_not_used_are_a_warning() -> None:
-    with pytest.warns(UserWarning, match="nodes have 'x', which are not used"):
+    with pytest.warns(UserWarning, match="nodes have 'x', which is not used"):
         from_pyg(stand_in(x=[[1.0], [2.0]]))
     assert from_pyg(stand_in(x=[[1.0], [2.0]]), attributes=[]) == from_pyg(stand_in())
 
@@ -123,27 +123,81 @@ def test_pyg_fields_agree_with_networkx(found: list[nx.MultiGraph]) -> None:
 def test_pyg_options() -> None:
     one_hot, position = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1, 2], [3, 4]])
     graph = stand_in(x=one_hot, pos=position, y=np.array([7, 5]))
-    assert names(from_pyg(graph, label="x")) == [1, 0]
-    assert names(from_pyg(graph, label="y")) == [7, 5]
+    assert names(from_pyg(graph, label="x", attributes=[])) == [1, 0]
+    assert names(from_pyg(graph, label="y", attributes=[])) == [7, 5]
     np.testing.assert_array_equal(
         from_pyg(graph, attributes=["pos", "y"]).attributes, [[1, 2, 7], [3, 4, 5]]
     )
     graph.edge_attr = np.array([[2], [2]])
     np.testing.assert_array_equal(
-        dense(from_pyg(graph, label="y", weight="edge_attr")), [[0, 2], [2, 0]]
+        dense(from_pyg(graph, attributes="y", weight="edge_attr")), [[0, 2], [2, 0]]
     )
-    assert not from_pyg(graph, label="y", weight=None).is_weighted
+    assert not from_pyg(graph, attributes="y", weight=None).is_weighted
 
 
 def test_pyg_data_of_edges_that_is_not_used_is_a_warning() -> None:
     graph = stand_in(edge_attr=np.array([[2], [2]]))
     for options in ({}, {"weight": "other"}):
-        with pytest.warns(InputWarning, match="edges have 'edge_attr', which is not used; weight="):
+        with pytest.warns(
+            InputWarning, match="edges have 'edge_attr', which is not used; edge_label="
+        ):
             assert not from_pyg([graph], **options).is_weighted
     assert from_pyg(graph, weight="edge_attr").is_weighted
     assert not from_pyg(graph, weight=None).is_weighted
     graph.edge_weight = np.array([3.0, 3.0])
-    assert from_pyg(graph).is_weighted
+    assert from_pyg(graph, edge_label=[]).is_weighted
+
+
+def test_pyg_every_field_of_the_size_of_nodes_or_edges_is_named() -> None:
+    """Atomic numbers as QM9 has them, and whatever else: by all graphs, not by its name."""
+    index = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    fields = {"z": [6, 8, 1], "pos": np.ones((3, 3)), "edge_attr": np.eye(4), "time": [1, 2, 3, 4]}
+    graph = SimpleNamespace(edge_index=index, num_nodes=3, y=[[0.5, 1.5]], smiles="CO", **fields)
+    with pytest.warns(InputWarning) as told:
+        from_pyg([graph, graph])
+    nodes, edges = (str(warning.message) for warning in told)
+    assert nodes.startswith("nodes have 'z', 'pos', which are not used")
+    assert edges.startswith("edges have 'edge_attr', 'time', which are not used")
+    quiet = {"attributes": [], "edge_label": []}
+    assert names(from_pyg(graph, label="z", **quiet)) == [6, 8, 1]
+    both = from_pyg(graph, label=["z", "pos[:1]"], **quiet)
+    assert names(both) == [(6, 1.0), (8, 1.0), (1, 1.0)]
+
+
+def test_pyg_columns_of_fields() -> None:
+    """Continuous and one-hot columns side by side, as in ENZYMES."""
+    mixed = np.array([[0.5, 1.5, 0, 1], [2.5, 3.5, 1, 0]])
+    kinds = np.array([[0.3, 1, 0], [0.3, 1, 0]])
+    graph = stand_in(x=mixed, edge_attr=kinds)
+    batch = from_pyg(
+        graph, label="x[2:]", attributes="x[:2]", weight="edge_attr[0]", edge_label="edge_attr[1:]"
+    )
+    assert names(batch) == [1, 0]
+    np.testing.assert_array_equal(batch.attributes, mixed[:, :2])
+    np.testing.assert_array_equal(dense(batch), [[0, 0.3], [0.3, 0]])
+    assert batch.edge_label_names == (0,)
+    np.testing.assert_array_equal(
+        from_pyg(graph, attributes=["x[1]", "x[-1:]"], weight=None).attributes, mixed[:, [1, 3]]
+    )
+    with pytest.warns(InputWarning, match=r"nodes have 'x\[0:2\]', which is not used"):
+        from_pyg(graph, label="x[2:]", weight=None)
+    fails(lambda: from_pyg(graph, attributes="x[4:]"), about=("graph 0", "'x'", "'x[4:]'"))
+    for options in ({"weight": "edge_attr"}, {"edge_label": "edge_attr"}):
+        fails(lambda o=options: from_pyg(graph, **o), about="continuous attributes of edges")
+
+
+def test_pyg_targets_of_graphs() -> None:
+    """`y` of graphs is their target where one is asked for; that of nodes is none."""
+    graphs = [stand_in(y=np.array([number % 2])) for number in range(8)]
+    assert dataset_of(graphs, "data").targets.tolist() == [0, 1] * 4
+    data = [stand_in(edge_index=g.edge_index, y=g.y) for g in graphs]
+    data[1::2] = [stand_in(num_nodes=3, y=np.array([1])) for _ in range(4)]
+    model = GraphClassifier(RetGK(walks=Walks(3)), C=1, candidates={}, random_state=0)
+    assert model.fit(data).predict(data).tolist() == [0, 1] * 4
+    rows = [stand_in(y=np.array([[0.5, number, 1.0]])) for number in range(3)]
+    assert dataset_of(rows, "data").targets.shape == (3, 3)
+    with pytest.warns(InputWarning, match="nodes have 'y', which is not used"):
+        assert dataset_of([stand_in(y=np.array([0, 1]))], "data").targets is None
 
 
 def test_pyg_parallel_edges() -> None:
@@ -406,6 +460,8 @@ def test_molecules_are_not_changed() -> None:
         ("hello", "not well formed"),
         ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5"),
         ("c1cccc1", "Can't kekulize mol"),
+        ("InChI=1S/CH4/h1H4", "it is an InChI"),
+        ("CC=O>>CCO", "it is a reaction"),
     ],
 )
 def test_unreadable_smiles(
@@ -422,6 +478,15 @@ def test_all_unreadable_smiles_of_a_chunk_are_named(monkeypatch: pytest.MonkeyPa
     fails(lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C", "C("]), about=message)
     monkeypatch.setattr(smiles_strings, "MOST_SHOWN", 1)
     fails(lambda: from_smiles([*"CCCCC", "C", "C1CC", "C", "C(", "C"]), about=("1 more", "'C1CC'"))
+
+
+def test_smiles_that_are_left_out() -> None:
+    texts: list[Any] = ["CC", None, "", float("nan"), "C1CC", "CCO"]
+    for convert in (from_smiles, as_batch):
+        with pytest.warns(LeftOutWarning, match=r"graph 4; 3 rows .*: graphs 1, 2, 3"):
+            assert convert(texts, skip_invalid=True) == from_smiles(["CC", "CCO"])
+    assert are_readable(texts).tolist() == [True, False, False, False, False, True]
+    fails(lambda: from_smiles([None, "C("], skip_invalid=True), about="none")  # type: ignore[list-item]
 
 
 def test_molecule_without_atoms() -> None:
@@ -497,8 +562,14 @@ def test_what_nodes_are_called_is_kept(tmp_path):
     (tmp_path / "numbered.edges").write_text("30 2\n2 1\n")
     assert read_graphs(tmp_path / "numbered.edges").graphs.node_names.tolist() == [1, 2, 30]
     (tmp_path / "weighted.edges").write_text("30 2 0.5\n2 1 1\n")
-    found = read_graphs(tmp_path / "weighted.edges", weighted=True).graphs
+    found = read_graphs(tmp_path / "weighted.edges").graphs
     assert found.node_names.tolist() == ["1", "2", "30"]
+    signed = nx.Graph()
+    signed.add_weighted_edges_from([("a", "b", -1), ("b", "c", 2)])
+    twice = from_networkx([signed, signed], negative="split").node_names
+    assert twice.tolist() == [*"abcabc"] * 2
+    plain = nx.convert_node_labels_to_integers(signed)
+    assert from_networkx(plain, negative="split").node_names is None
     assert from_networkx(nx.path_graph(3)).node_names is None
     assert from_igraph(igraph.Graph.Ring(3)).node_names is None
 

@@ -121,12 +121,7 @@ class _ArraysForTensors:
 def by_pyg(graphs, _):
     with mock.patch.object(exporters, "optional_module", return_value=_ArraysForTensors):
         found = to_pyg(graphs)
-    options = {"edge_label": "edge_attr", "attributes": "x" if graphs.n_attributes else []}
-    back = from_pyg(found, label="label" if graphs.has_labels else None, **options)
-    bonds = [graphs.edge_label_names[code] for code in np.array(edge_label_values(back), int)]
-    back = back.with_edge_labels(bonds)
-    codes = [back.label_names[code] for code in back.labels] if graphs.has_labels else None
-    return back.with_labels(codes and [graphs.label_names[code] for code in codes])
+    return from_pyg(found, attributes="x" if graphs.n_attributes else [])
 
 
 def by_edge_lists(graphs, _):

@@ -548,7 +548,7 @@ def test_models_and_the_command_keep_the_nodes(tmp_path: Path) -> None:
     rows = np.repeat(np.arange(200), np.diff(graph.indptr))
     np.savetxt(tmp_path / "big.edges", np.stack([rows, graph.indices], axis=1), fmt="%d")
     options = ("--method", "monte-carlo", "--n-walks", "50", "-D", "6", "-o", tmp_path / "v.npy")
-    told = record("embed", tmp_path / "big.edges", "--nodes", "20", *options, "--json")
+    told = record("embed", tmp_path / "big.edges", "--nodes", "20", *options)
     assert 0 < told["standard_error"] < told["norm"]
     assert invoke("embed", tmp_path / "big.edges", "--nodes", "1.5", *options).exit_code == 2
 

@@ -1,5 +1,7 @@
 """Explanations: complete, symmetric, in any order of nodes; training graphs and contrasts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,20 +16,25 @@ from retgk import (
     load_model,
     save_model,
 )
-from retgk.estimators import classifier as classifier_module
 from retgk.estimators import explanation as explaining
 from retgk.io import from_smiles
 from retgk.kernels import (
     ExponentialGraphKernel,
     Laplacian,
+    MinMax,
     PolynomialGraphKernel,
+    Scaled,
+    ShortestPath,
     WeisfeilerLehman,
+    WeisfeilerLehmanOA,
     mean_of,
+    refined_labels,
 )
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.gradients import LineEnds, line_gradients
+from retgk.kernels.others.colour_shares import _Ends, _mean_slopes
 from retgk.walks.probabilities import Walks
 from tests import naive
 from tests.errors import fails
@@ -52,10 +59,11 @@ def test_complete(task, n_components):
 SUMS = [
     RetGK() + 0.5 * RetGK(1, graph_kernel=PolynomialGraphKernel(d=2)),
     mean_of([RetGK(), RetGK(n_components=64), RetGK(scale_attributes="drop")]),
+    RetGK() + 2.0 * MinMax(WeisfeilerLehman(2)),
 ]
 
 
-@pytest.mark.parametrize("kernel", SUMS, ids=["two", "three"])
+@pytest.mark.parametrize("kernel", SUMS, ids=["two", "three", "colours"])
 @pytest.mark.parametrize("task", TASKS)
 def test_complete_for_sums(kernel, task):
     make = GraphRegressor if task in ("values", "outputs") else GraphClassifier
@@ -76,9 +84,9 @@ def test_shares_of_a_sum_are_the_sums_of_shares():
 
 
 def test_nodes_have_no_shares_in_other_kernels():
-    kernel = RetGK() + WeisfeilerLehman(1)
+    kernel = RetGK() + ShortestPath()
     model = GraphRegressor(kernel, C=1, candidates=None).fit(TRAIN, TASKS["values"][:70])
-    fails(lambda: model.explain(NEW), "WeisfeilerLehman")
+    fails(lambda: model.explain(NEW), "ShortestPath")
 
 
 @pytest.mark.parametrize("feature_map", ["joint", "tensor"])
@@ -91,9 +99,9 @@ def test_complete_with_blocks_of_labels(feature_map):
     np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
 
 
-def test_complete_with_landmarks(monkeypatch):
-    monkeypatch.setattr(classifier_module, "MAX_EXACT_GRAPHS", 10)
-    model = of_retgk(GraphClassifier, n_components=1024, n_landmarks=20, **EXPLAINED)
+@pytest.mark.parametrize("options", [{"n_components": 1024, "n_landmarks": 20}, {}])
+def test_complete_with_ridge(options):
+    model = of_retgk(GraphClassifier, solver="ridge", **options, **EXPLAINED)
     model.fit(TRAIN, TASKS["three classes"][:70])
     assert model.solver_ == "ridge"
     found = model.explain(NEW)
@@ -440,7 +448,7 @@ def test_graphs_and_nodes_are_called_as_they_were(tmp_path):
     texts = ["C" * k + end for k in range(2, 9) for end in ("", "O")]
     called = [f"m{number}" for number in range(len(texts))]
     graphs = from_smiles(texts)
-    data = GraphDataset(graphs, np.arange(14) % 2, "x", graph_names=called, smiles=texts)
+    data = GraphDataset(graphs, np.arange(14) % 2, "x", graph_names=called)
     save_model(GraphClassifier(random_state=0).fit(data), tmp_path / "m.retgk")
     model = load_model(tmp_path / "m.retgk")
     new = graphs[:2].with_node_names(list("abcde"))
@@ -454,5 +462,130 @@ def test_graphs_and_nodes_are_called_as_they_were(tmp_path):
     weights = np.arange(14) % 5 > 0
     chosen = GraphClassifier(random_state=0).fit(data, sample_weight=weights).explain(graphs)
     assert chosen.training_names.tolist() == np.array(called)[chosen.training].tolist()
-    bare = GraphClassifier(random_state=0).fit(graphs, np.arange(14) % 2).explain(graphs)
+    bare = GraphClassifier(random_state=0).fit(TRAIN, np.arange(len(TRAIN)) % 2).explain(NEW)
     assert (bare.training_names, bare.training_smiles) == (None, None)
+
+
+# Kernels of refined labels: shares of colours, which go to the nodes that have them
+
+COLOURS = {
+    "min-max": MinMax(WeisfeilerLehmanOA(2)),
+    "min-max, rounds": MinMax(WeisfeilerLehman(3), (0, 1, 3)),
+    "assignment": WeisfeilerLehmanOA(2),
+    "assignment, not normalized": Scaled(WeisfeilerLehmanOA(2, normalize=False), "mean"),
+    "subtrees": WeisfeilerLehman(2),
+    "subtrees, not normalized": WeisfeilerLehman(1, normalize=False),
+}
+
+
+def colour_model(kernel, task="values", n_graphs=70):
+    make = GraphRegressor if task in ("values", "outputs") else GraphClassifier
+    model = make(kernel, C=10, candidates=None, cv=2, n_jobs=1, random_state=0)
+    return model.fit(TRAIN[:n_graphs], TASKS[task][:n_graphs])
+
+
+@pytest.mark.parametrize("name", COLOURS)
+@pytest.mark.parametrize("task", TASKS)
+def test_shares_of_colours_are_complete(name, task, tmp_path):
+    model = colour_model(COLOURS[name], task)
+    found = model.explain(NEW, TARGETS[task], n_training=10**6)
+    np.testing.assert_allclose(found.baseline + sums(found), found.decisions, atol=1e-9)
+    expected = signed_values(model, NEW, found)
+    np.testing.assert_allclose(found.decisions, expected, rtol=1e-9, atol=1e-9)
+    save_model(model, tmp_path / "model.retgk")
+    loaded = load_model(tmp_path / "model.retgk").explain(NEW, TARGETS[task])
+    np.testing.assert_array_equal(loaded.shares, found.shares)
+    alone = model.explain(NEW[3:4], found.targets[3])
+    np.testing.assert_allclose(alone.shares, found.of(3), atol=1e-9)
+
+
+def coded_graphs(graphs, n_rounds, is_minima):
+    """Vectors of colours for every level, and which coordinates each node of each graph has."""
+    colours = refined_labels(graphs.without_edge_labels(), n_rounds)
+    levels = []
+    for own in colours.T:
+        counts = np.array(
+            [np.bincount(own[a:b], minlength=own.max() + 1) for a, b in pairwise(graphs.node_ptr)]
+        ).astype(float)
+        if not is_minima:
+            levels.append((own, np.arange(counts.shape[1]), counts))
+            continue
+        steps = np.arange(1, int(counts.max()) + 1)
+        codes = (counts[:, :, None] >= steps).reshape(len(counts), -1).astype(float)
+        used = codes.any(axis=0)
+        levels.append(
+            (own, np.repeat(np.arange(counts.shape[1]), len(steps))[used], codes[:, used])
+        )
+    return levels
+
+
+@pytest.mark.parametrize("name", COLOURS)
+def test_shares_of_colours_are_integrated_gradients(name):
+    """Against gradients by complex steps of the formula, averaged over many points of the line."""
+    model, kernel = colour_model(COLOURS[name], n_graphs=6), COLOURS[name]
+    own = kernel if isinstance(kernel, WeisfeilerLehman) else kernel.kernel
+    is_min_max = isinstance(kernel, MinMax)
+    is_minima = is_min_max or isinstance(own, WeisfeilerLehmanOA)
+    new = NEW[:2]
+    support = TRAIN[model.support_]
+    levels = coded_graphs(GraphBatch.concatenate([support, new]), own.n_iter, is_minima)
+    rounds = (kernel.rounds if is_min_max else None) or (own.n_iter,)
+    codes = [level[2] for level in levels]
+    width = np.cumsum([each.shape[1] for each in codes])
+    vectors = np.concatenate(codes, axis=1)
+    fitted_vectors, factor = vectors[: len(support)], getattr(model.kernel_, "factor_", 1.0)
+
+    def value(m):
+        """Decision values of some vectors, one each row."""
+        total = 0
+        for last in rounds:
+            x, s = m[:, : width[last]], fitted_vectors[:, : width[last]]
+            products, squares, norms = x @ s.T, (x * x).sum(1)[:, None], (s * s).sum(1)
+            if is_min_max:
+                products = products / (squares + norms - products)
+            elif own.normalize:
+                products = products / np.sqrt(squares * norms)
+            total = total + products / len(rounds)
+        return factor * total @ model.dual_coef_[0]
+
+    points, weights = np.polynomial.legendre.leggauss(40)
+    mean, found = fitted_vectors.mean(axis=0), model.explain(new)
+    steps = 1e-30j * np.eye(len(mean))
+    for graph in range(len(new)):
+        line = vectors[len(support) + graph] - mean
+        gradient = sum(
+            0.5 * weight * value(mean + 0.5 * (t + 1) * line + steps).imag / 1e-30
+            for t, weight in zip(points, weights, strict=True)
+        )
+        parts, shares = np.split(line * gradient, width[:-1]), np.zeros(new[graph].n_nodes)
+        nodes = slice(support.n_nodes + new.node_ptr[graph], None)
+        for (colours, of_code, _), share in zip(levels, parts, strict=True):
+            here = colours[nodes][: len(shares)]
+            of_colour = np.bincount(of_code, share, colours.max() + 1)
+            shares += of_colour[here] / np.bincount(here)[here]
+        left = (line * gradient).sum() - shares.sum()
+        np.testing.assert_allclose(found.of(graph), shares + left / len(shares), atol=1e-9)
+
+
+def test_slopes_of_short_and_long_lines():
+    """Both ways in which the integrals of min-max kernels are found, beside plain quadrature."""
+    rng = np.random.default_rng(0)
+    points, weights = np.polynomial.legendre.leggauss(20)
+    t = (np.arange(100)[:, None] + 0.5 * (points + 1)).ravel() / 100
+    weights = np.tile(0.5 * weights, 100) / 100
+    for size in (1e-9, 1e-3, 0.1, 1.0, 30.0):
+        mean, fitted_vectors = rng.random(6), rng.random((5, 6))
+        end = mean + size * rng.random(6)
+        ends = _Ends(
+            fitted_vectors @ mean, fitted_vectors @ end, (fitted_vectors**2).sum(1),
+            (mean @ mean, mean @ end, end @ end),
+        )  # fmt: skip
+        line = mean + t[:, None] * (end - mean)
+        x, q = line @ fitted_vectors.T, (line**2).sum(1)[:, None]
+        whole = q + ends.norms - x
+        expected = [
+            weights @ ((q + ends.norms) / whole**2),
+            weights @ (2 * x / whole**2),
+            weights @ (2 * t[:, None] * x / whole**2),
+        ]
+        np.testing.assert_allclose(_mean_slopes("ratio", ends), expected, rtol=1e-11)

@@ -2,8 +2,11 @@
 
 import pickle
 import warnings
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from retgk import (
+    GraphBatch,
     GraphIndex,
     InvalidInputError,
     RetGK,
@@ -30,6 +34,7 @@ from retgk.kernels import (
     Gaussian,
     GraphKernel,
     Laplacian,
+    MinMax,
     NodeKernel,
     Normalized,
     Polynomial,
@@ -42,7 +47,10 @@ from retgk.kernels import (
     Sum,
     Vectors,
     WeisfeilerLehman,
+    WeisfeilerLehmanOA,
     mean_of,
+    molecule_kernel,
+    refined_labels,
 )
 from retgk.kernels.exact import ExactEngine
 from retgk.kernels.exact_any import CalledGraphs
@@ -108,6 +116,10 @@ PARTS = {
     ),
     "own node kernel": RetGK(1, structure=Cauchy(), walks=WALKS, random_state=0),
     "own": Density(),
+    "min-max": MinMax(WeisfeilerLehman(2)),
+    "min-max, rounds": MinMax(WeisfeilerLehmanOA(2, edge_labels=True), (1, 2)),
+    "min-max of values": MinMax(ShortestPath(attributes=Laplacian(0.5))),
+    "divided by the mean": Scaled(WeisfeilerLehmanOA(2, normalize=False), "mean"),
     **{kind.__name__: of_others(kind) for kind in all_kernels()},
 }
 NAMES = sorted(PARTS)
@@ -133,8 +145,14 @@ def expected_of(kernel):
         case Product():
             pairs = zip(expected_of(kernel.k1), expected_of(kernel.k2), strict=True)
             return [first * second for first, second in pairs]
+        case MinMax():
+            means = [minima_by_maxima(kernel, graphs) for graphs in (TRAIN, NEW)]
+            return [*means, np.ones(len(TRAIN)), np.ones(len(NEW))]
         case Scaled():
-            return [kernel.factor * values for values in expected_of(kernel.kernel)]
+            parts = expected_of(kernel.kernel)
+            is_mean = kernel.factor == "mean"
+            factor = 1 / parts[0].diagonal().mean() if is_mean else kernel.factor
+            return [factor * values for values in parts]
         case Normalized():
             matrix, rows, norms, new = expected_of(kernel.kernel)
             old, own = (np.sqrt(np.where(each > 0, each, np.inf)) for each in (norms, new))
@@ -148,6 +166,29 @@ def expected_of(kernel):
             if repr(kernel) not in EXPECTED:
                 EXPECTED[repr(kernel)] = values_of(clone(kernel))
             return EXPECTED[repr(kernel)]
+
+
+def minima_by_maxima(kernel, graphs):
+    """Mean over rounds of what two graphs have in common, over what they have together."""
+    if kernel.rounds is None and not hasattr(kernel.kernel, "n_iter"):
+        part = clone(kernel.kernel).set_params(normalize=False).fit(TRAIN)
+        values, norms = part.rows_and_norms(graphs)
+        return values / (norms[:, None] + part.diagonal() - values)
+    all_graphs = GraphBatch.concatenate([graphs, TRAIN])
+    if not kernel.kernel.edge_labels:
+        all_graphs = all_graphs.without_edge_labels()
+    colours = refined_labels(all_graphs, kernel.kernel.n_iter)
+    found = 0
+    for last in kernel.rounds or (kernel.kernel.n_iter,):
+        counts = []
+        for start, stop in pairwise(all_graphs.node_ptr):
+            levels = enumerate(colours[start:stop, : last + 1].T.tolist())
+            counts.append(Counter((level, own) for level, nodes in levels for own in nodes))
+        new, old = counts[: len(graphs)], counts[len(graphs) :]
+        found = found + np.array(
+            [[(one & two).total() / (one | two).total() for two in old] for one in new]
+        )
+    return found / len(kernel.rounds or "1")
 
 
 def combined(parts):
@@ -262,6 +303,56 @@ def test_parameters_are_reached_by_name():
     assert RetGK().set_params(attributes__gamma=2.0).attributes == Laplacian(2.0)
 
 
+def test_all_start_from_the_columns_of_labels_that_are_named():
+    rng = np.random.default_rng(0)
+    labels = list(zip(rng.integers(3, size=GRAPHS.n_nodes).tolist(),
+                      rng.integers(2, size=GRAPHS.n_nodes).tolist(), strict=True))  # fmt: skip
+    graphs = GRAPHS.with_labels(labels, columns=("element", "charge"))
+    elements = graphs.with_label_columns("element")
+    for name, part in PARTS.items():
+        if "labels" not in part.get_params():
+            continue
+        kernel = clone(part).set_params(labels="element").fit(graphs[:9])
+        plain = clone(part).fit(elements[:9])
+        np.testing.assert_array_equal(kernel.gram(), plain.gram(), name)
+        np.testing.assert_array_equal(kernel.transform(graphs[9:]), plain.transform(elements[9:]))
+        turned = graphs[9:].with_label_columns(["charge", "element"])
+        whole = clone(part).fit(graphs[:9])
+        np.testing.assert_array_equal(whole.transform(turned), whole.transform(graphs[9:]))
+        fails(partial(whole.transform, elements[9:]), about=("'charge'", "the column element"))
+    kernel = WeisfeilerLehman(labels=["element", "degree"])
+    fails(lambda: kernel.fit(graphs), about=("'degree'", "element, charge"))
+    fails(lambda: WeisfeilerLehman(labels=3).check(), about=("labels", "3"))
+
+
+def test_matrices_add_up_in_any_type_of_floats():
+    kernel = (0.5 * (MinMax(WeisfeilerLehmanOA(2)) + 3 * ShortestPath())).fit(TRAIN)
+    for dtype in (np.float32, np.float64):
+        out = np.ones((len(TRAIN), len(TRAIN)), dtype)
+        kernel.add_gram(out, 2.0)
+        np.testing.assert_allclose(out, 1 + 2 * kernel.gram(), rtol=np.finfo(dtype).eps * 8)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_kernel_for_molecules_is_made_of_eight_and_one(task):
+    graphs = GRAPHS.with_labels([(k % 3, k % 2) for k in range(GRAPHS.n_nodes)],
+                                columns=("element", "charge"))  # fmt: skip
+    parts = [
+        MinMax(WeisfeilerLehmanOA(rounds, edge_labels=True, labels=labels))
+        for labels in ("element", None)
+        for rounds in (1, 2, 3, 4)
+    ]
+    kernel = mean_of(parts)
+    if task == "regression":
+        large = WeisfeilerLehmanOA(2, edge_labels=True, labels="element", normalize=False)
+        kernel = 0.5 * (kernel + Scaled(large, "mean"))
+    found = molecule_kernel(task).fit(graphs[:9])
+    np.testing.assert_allclose(found.gram(), kernel.fit_transform(graphs[:9]), rtol=1e-12)
+    rows = kernel.transform(graphs[9:])
+    np.testing.assert_allclose(found.transform(graphs[9:]), rows, rtol=1e-12)
+    np.testing.assert_array_equal(found.transform(graphs[:9]), found.gram())
+
+
 def test_long_texts_are_not_cut():
     kernel = mean_of([RetGK(depth, walks=Walks(20 + depth)) for depth in range(40)])
     assert repr(eval(repr(kernel), NAMESPACE)) == repr(kernel)
@@ -278,6 +369,11 @@ def test_a_fitted_kernel_keeps_its_values():
 WRONG = [
     (lambda: Sum(RetGK(), 3).fit(TRAIN), ("k2", "RetGK()", "3")),
     (lambda: Scaled(RetGK(), -1.0).fit(TRAIN), ("factor", "-1.0")),
+    (lambda: Scaled(RetGK(), "median").fit(TRAIN), ("factor", "'median'")),
+    (lambda: MinMax(WeisfeilerLehman(2), (1, 3)).fit(TRAIN), ("rounds", "3", "refined 2 times")),
+    (lambda: MinMax(RetGK(), (1,)).fit(TRAIN), ("rounds", "RetGK")),
+    (lambda: MinMax(3).fit(TRAIN), ("kernel", "3")),
+    (lambda: molecule_kernel("clustering"), ("task", "clustering")),
     (lambda: mean_of([]), "no kernels"),
     (lambda: (RetGK() + RetGK(n_components=8)).fit(TRAIN).vectors(NEW), ("exact", "n_components")),
     (lambda: RetGK(n_components=8).fit(TRAIN).vectors(NEW), "PolynomialGraphKernel()"),

@@ -19,10 +19,11 @@ from sklearn.svm import SVC
 from retgk import GraphBatch, GraphClassifier, GraphDataset, GraphRegressor, as_batch
 from retgk.errors import ContradictionWarning, InputWarning
 from retgk.io.molecules import molecule_scaffolds
-from retgk.kernels import ExponentialGraphKernel
-from retgk.learning import svm
+from retgk.kernels import ExponentialGraphKernel, PolynomialGraphKernel
+from retgk.learning import ridge, svm
 from retgk.learning.folds import group_folds, inner_folds
-from retgk.learning.ridge import LandmarkRidge
+from retgk.learning.ridge import KernelRidge as RidgeOfAll
+from retgk.learning.ridge import LandmarkRidge, least_squares
 from retgk.learning.selection import fold_mean
 from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
 from retgk.model_selection import scaffold_folds
@@ -424,6 +425,106 @@ def test_a_path_that_was_given_up_warns_once(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="C=1e\\+06") as caught:
         machine.out_of_fold(products_of(points), [KERNEL], folds, [1e6], 2)
     assert len(caught) == 1
+
+
+# Kernel ridge on all graphs: a solution for every graph that is left out, written down as it is
+
+
+def ridge_values(gram, y, weights, penalty, train, test):
+    """Values of test graphs: the equations of kernel ridge with an intercept, solved."""
+    train = train[~np.isnan(y[train])]
+    n = len(train)
+    system = np.ones((n + 1, n + 1))
+    system[:n, :n] = gram[np.ix_(train, train)] + np.diag(0.5 / (penalty * weights[train]))
+    system[n, n] = 0
+    solved = np.linalg.solve(system, np.append(y[train], 0))
+    return gram[np.ix_(test, train)] @ solved[:n] + solved[n]
+
+
+def several_targets(points, rng):
+    y = np.column_stack([np.cos(points), np.sin(points[:, 0]) + 5, points[:, 1]])
+    y[rng.integers(0, len(y), 9), 1] = np.nan
+    y[rng.integers(0, len(y), 9), 4] = np.nan
+    return y
+
+
+@pytest.mark.parametrize(("few_graphs", "error"), [(5000, 1e-10), (10, 2e-4)])
+def test_leave_one_out_is_training_on_the_others(few_graphs, error, monkeypatch):
+    """In float64 for few graphs, in float32 for many; targets that are missing count for nobody."""
+    monkeypatch.setattr(ridge, "_FEW_GRAPHS", few_graphs)
+    points, _ = blobs(2, n=50)
+    rng = np.random.default_rng(0)
+    y, weights = several_targets(points, rng), rng.uniform(0.5, 2, 50)
+    folds = list(KFold(3).split(points))
+    machine = RidgeOfAll(y, weights, leaves_one_out=True)
+    found = machine.out_of_fold(products_of(points), [KERNEL], folds, [1.0, 100.0], 2)[0]
+    gram, everything = gram_between(points, points), np.arange(50)
+    for values, (_, test) in zip(found, folds, strict=True):
+        for own, penalty in zip(values, (1.0, 100.0), strict=True):
+            for row, graph in zip(own, test, strict=True):
+                others = np.delete(everything, graph)
+                expected = [
+                    ridge_values(gram, column, weights, penalty, others, [graph])[0]
+                    for column in y.T
+                ]
+                np.testing.assert_allclose(row, expected, atol=error)
+
+
+@pytest.mark.parametrize("few_graphs", [5000, 10])
+@pytest.mark.parametrize("kind", ["partition", "small parts", "graphs twice", "tested on trained"])
+def test_folds_of_kernel_ridge_are_training_on_them(kind, few_graphs, monkeypatch):
+    monkeypatch.setattr(ridge, "_FEW_GRAPHS", few_graphs)
+    points, _ = blobs(2, n=60)
+    rng = np.random.default_rng(0)
+    y, weights = several_targets(points, rng), rng.uniform(0.5, 2, 60)
+    folds = {
+        "partition": list(KFold(4).split(points)),
+        "small parts": [(np.arange(20), np.arange(30, 60))],
+        "graphs twice": [(rng.integers(0, 40, 50), np.arange(40, 60)) for _ in range(2)],
+        "tested on trained": [(np.arange(50), np.arange(40, 60))],
+    }[kind]
+    found = RidgeOfAll(y, weights).out_of_fold(products_of(points), [KERNEL], folds, [9.0], 1)
+    gram = gram_between(points, points)
+    for values, (train, test) in zip(found[0], folds, strict=True):
+        counted = weights * np.bincount(train, minlength=60)
+        own = (counted, 9.0, np.unique(train), test)
+        expected = np.column_stack([ridge_values(gram, column, *own) for column in y.T])
+        np.testing.assert_allclose(values[0], expected, atol=1e-9 if few_graphs > 60 else 1e-4)
+
+
+@pytest.mark.parametrize("few_graphs", [5000, 10])
+def test_what_kernel_ridge_trains_is_solved_in_float64(few_graphs, monkeypatch):
+    monkeypatch.setattr(ridge, "_FEW_GRAPHS", few_graphs)
+    points, _ = blobs(2, n=60)
+    rng = np.random.default_rng(0)
+    y, weights = several_targets(points, rng), rng.uniform(0.5, 2, 60)
+    machine = RidgeOfAll(y, weights).train(products_of(points), KERNEL, 1000.0)
+    gram, everything = gram_between(points, points), np.arange(60)
+    for output, column in enumerate(y.T):
+        expected = ridge_values(gram, column, weights, 1000.0, everything, everything)
+        np.testing.assert_allclose(machine.decisions(gram)[:, output], expected, atol=1e-7)
+        assert (machine.dual_coef[output, np.isnan(column)] == 0).all()
+    np.testing.assert_allclose(machine.dual_coef.sum(axis=1), 0, atol=1e-9)
+
+
+def test_missing_targets_on_landmarks_count_for_nobody():
+    points, _ = blobs(2, n=60)
+    y = several_targets(points, np.random.default_rng(0))
+    machine = least_squares(False, False)(y, np.ones(60)).train(products_of(points), KERNEL, 10.0)
+    gram = gram_between(points, points)
+    for output, column in enumerate(y.T):
+        expected = ridge_values(gram, column, np.ones(60), 10.0, np.arange(60), np.arange(60))
+        np.testing.assert_allclose(machine.decisions(gram)[:, output], expected, atol=1e-3)
+
+
+def test_a_kernel_that_is_none_is_made_one():
+    """Negative eigenvalues, of kernels that are not positive semidefinite, are set to zero."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(30, 30))
+    products = GraphProducts(values + values.T, np.zeros(30), np.arange(30))
+    machine = RidgeOfAll(rng.normal(size=(30, 1)), np.ones(30))
+    found = machine.train(products, PolynomialGraphKernel(), 10.0)
+    assert np.isfinite(found.dual_coef).all()
 
 
 def test_ridge_on_all_graphs_is_kernel_ridge_regression():

@@ -571,15 +571,15 @@ def test_pairs_of_two_sources_go_by_name(tmp_path: Path, monkeypatch: pytest.Mon
     seen = []
     for name, lines in (("in_order", order), ("turned", order[::-1])):
         Path(f"{name}.csv").write_text("\n".join(["name,pair", *lines]) + "\n")
-        given = ("--pairs", f"{name}.csv", "--n-permutations", 99, "--json")
+        given = ("--subjects", f"{name}.csv", "--n-permutations", 99, "--json")
         seen.append(printed("test", "a.csv", "b.csv", *given))
     Path("listed.txt").write_text("".join(line.split(",")[1] + "\n" for line in order))
-    seen.append(printed("test", "a.csv", "b.csv", "--pairs", "listed.txt", *given[2:]))
+    seen.append(printed("test", "a.csv", "b.csv", "--subjects", "listed.txt", *given[2:]))
     seen = [text.split('"seconds"')[0] for text in seen]
     assert seen[0] == seen[1] == seen[2]
     Path("more.csv").write_text("name,pair,site\n" + "\n".join(f"{line},1" for line in order))
-    message = "may hold the pairs; keep one of pair, site, beside the one that names graphs"
-    assert_fails(invoke("test", "a.csv", "b.csv", "--pairs", "more.csv"), message)
+    message = "may hold the subjects; keep one of pair, site, beside the one that names graphs"
+    assert_fails(invoke("test", "a.csv", "b.csv", "--subjects", "more.csv"), message)
 
 
 def test_packed_predictions_go_by_number(graphs_file: Path, tmp_path: Path) -> None:

@@ -554,7 +554,7 @@ def test_embedding_of_other_width(tmp_path):
 
 def reading_with(**changes):
     reading = {"class": "Reading", "kind": "molecules", "form": {"dict": []}, "labels": True}
-    reading |= {"attributes": True, "edge_labels": True}
+    reading |= {"attributes": True, "edge_labels": True, "label_columns": {"tuple": []}}
     return reading | {"options": {"dict": [["bond_orders", True]]}} | changes
 
 

@@ -1,6 +1,8 @@
 """What holds for every kernel of other authors: laws, threads, errors, new graphs, files."""
 
+import pickle
 import warnings
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import combinations, takewhile
@@ -9,23 +11,28 @@ from math import comb
 import networkx as nx
 import numpy as np
 import pytest
+from rdkit import Chem
+from rdkit.Chem import Descriptors as RDKitDescriptors
+from rdkit.Chem import rdFingerprintGenerator
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
-from retgk import GraphBatch, Walks, as_batch, load_model, save_model
+from retgk import GraphBatch, GraphClassifier, Walks, as_batch, load_model, save_model
 from retgk._runtime.parameters import Whole
 from retgk.datasets import load_tudataset
 from retgk.kernels import (
     Bridge,
     DeepGraph,
+    Descriptors,
     Gaussian,
     GraphInvariant,
     Graphlets,
     HashGraph,
     Laplacian,
+    Morgan,
     Polynomial,
     RetGKEmbedding,
     ShortestPath,
@@ -711,3 +718,94 @@ def test_kernels_without_walks_take_any_weights():
         ShortestPath(attributes=Laplacian(1.0)),
     ):
         np.testing.assert_allclose(kernel.fit_transform(graphs), [[1.0]])
+
+
+# Kernels of what RDKit computes of molecules
+
+SMILES = ["CCO", "CCN", "c1ccccc1O", "CC(=O)[O-]", "C1CCNCC1C", "[Fe+2]", "OCC(Cl)Br", "CCOCC"]
+MOLECULES = {
+    "fragments": Morgan(),
+    "fragments, counts": Morgan(3, normalize=False),
+    "descriptors": Descriptors(),
+    "sum": 0.5 * Morgan() + Descriptors(gamma=0.01),
+}
+
+
+def test_fragments_are_those_of_rdkit():
+    generator = rdFingerprintGenerator.GetMorganGenerator(radius=2)
+    prints = [generator.GetSparseCountFingerprint(Chem.MolFromSmiles(text)) for text in SMILES]
+    counts = [own.GetNonzeroElements() for own in prints]
+    slow = [[sum(min(a[f], b[f]) for f in a.keys() & b.keys()) for b in counts] for a in counts]
+    kernel = Morgan(normalize=False)
+    np.testing.assert_array_equal(kernel.fit_transform(SMILES), slow)
+    # fragments of new molecules that no fitted one has count in their norm alone
+    rows, norms = kernel.fit(SMILES[:3]).rows_and_norms(as_batch(SMILES[3:]))
+    np.testing.assert_array_equal(rows, np.array(slow)[3:, :3])
+    np.testing.assert_array_equal(norms, np.diagonal(slow)[3:])
+
+
+def test_descriptors_by_their_formula():
+    functions = [function for _, function in RDKitDescriptors.descList]
+    raw = np.full((len(SMILES), len(functions)), np.nan)
+    for row, text in enumerate(SMILES):
+        for column, function in enumerate(functions):
+            with suppress(ZeroDivisionError, ValueError, RuntimeError):
+                raw[row, column] = function(Chem.MolFromSmiles(text))
+    raw[~np.isfinite(raw)] = np.nan
+    assert np.isnan(raw).any()  # of iron, which has no charges by Gasteiger
+    fitted, new = raw[:6], raw[6:]
+    mean = np.nanmean(fitted, axis=0)
+    fitted, new = (np.where(np.isnan(own), mean, own) for own in (fitted, new))
+    varies = fitted.std(axis=0) > 1e-12 * np.abs(fitted).max(axis=0)
+    fitted, new = ((own - mean)[:, varies] / fitted.std(axis=0)[varies] for own in (fitted, new))
+    assert np.abs(new).max() > 5
+    fitted, new = np.clip(fitted, -5, 5), np.clip(new, -5, 5)
+    apart = np.abs(new[:, None] - fitted).sum(axis=-1)
+    found = Descriptors().fit(SMILES[:6]).transform(SMILES[6:])
+    np.testing.assert_allclose(found, np.exp(-apart / varies.sum()), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", MOLECULES)
+def test_kernels_of_molecules(name, tmp_path):
+    kernel = clone(MOLECULES[name])
+    gram = kernel.fit_transform(SMILES)
+    np.testing.assert_array_equal(gram, gram.T)
+    assert np.linalg.eigvalsh(gram).min() > -1e-9
+    np.testing.assert_allclose(kernel.diagonal(), gram.diagonal())
+    order = np.array([3, 0, 5])
+    graphs = as_batch(SMILES)
+    rows = kernel.transform(graphs[order])
+    np.testing.assert_allclose(rows, gram[order], atol=1e-12)
+    np.testing.assert_array_equal(kernel.keep(order).rows(graphs), kernel.rows(graphs)[:, order])
+    for n_jobs in (1, 2):
+        own = clone(kernel).with_common(n_jobs, 0)
+        np.testing.assert_array_equal(own.fit_transform(SMILES), gram)
+    save_model(kernel, tmp_path / "kernel.retgk")
+    np.testing.assert_array_equal(load_model(tmp_path / "kernel.retgk").transform(SMILES), gram)
+    fails(lambda: clone(kernel).fit(GRAPHS), ("molecules", "SMILES"))
+    model = GraphClassifier(kernel, cv=2, random_state=0).fit(SMILES, [0, 0, 1, 1, 1, 0, 0, 1])
+    assert model.predict(["CCC"]).shape == (1,)
+
+
+def test_graphs_keep_the_molecules_that_they_are():
+    graphs = as_batch(SMILES)
+    for own in (graphs, graphs.without_labels(), pickle.loads(pickle.dumps(graphs))):
+        assert own.smiles.tolist() == SMILES
+        assert own[2:4].smiles.tolist() == SMILES[2:4]
+        assert own[[5, 1]].smiles.tolist() == [SMILES[5], SMILES[1]]
+    assert GraphBatch.concatenate([graphs[:3], graphs[3:]]).smiles.tolist() == SMILES
+    assert GraphBatch.concatenate([graphs, graphs._with(smiles=None)]).smiles is None
+    assert GRAPHS.smiles is None
+    given = as_batch([Chem.MolFromSmiles(text) for text in SMILES])
+    np.testing.assert_array_equal(Morgan().fit_transform(given), Morgan().fit_transform(graphs))
+
+
+def test_descriptors_that_another_version_of_rdkit_has():
+    kernel = Descriptors().fit(SMILES[:3])
+    kernel.names_ = ("Novel", *kernel.names_[1:])
+    fails(lambda: kernel.transform(SMILES), ("'Novel'", "version of RDKit"))
+
+
+def test_a_molecule_that_rdkit_wrote_but_cannot_read():
+    odd = Chem.MolFromSmiles("CN(C)(C)C", sanitize=False)
+    fails(lambda: Morgan().fit([Chem.MolFromSmiles("CC"), odd]), ("graph 1", "SanitizeMol"))

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from retgk import GraphBatch, GraphDataset, read_graphs
 from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.io import iter_parquet, write_parquet
+from retgk.io.cache import batch_of_parts, parts_of_batch
 from tests.errors import fails
 from tests.example_graphs import NAMES, edge_label_values, with_random_edge_labels
 
@@ -108,6 +109,16 @@ def test_pieces_are_written_as_they_come(tmp_path):
     assert parquet.ParquetFile(path).num_row_groups == 5
     found = read_graphs(path)
     assert found.graphs == GraphBatch.concatenate(piece.graphs for piece in pieces)
+
+
+@pytest.mark.parametrize("labels", [[("C", 0), ("N", 1)], ["C", "N"]])
+def test_names_of_columns_of_labels(tmp_path, labels):
+    columns = ("element", "charge")[: 2 if isinstance(labels[0], tuple) else 1]
+    graphs = GraphBatch.from_edges([1, 1], [], labels=labels, label_columns=columns)
+    write_parquet(graphs, tmp_path / "a.parquet")
+    assert read_graphs(tmp_path / "a.parquet").graphs == graphs
+    stored = batch_of_parts(*parts_of_batch(graphs))
+    assert stored == graphs
 
 
 def test_graphs_without_targets(tmp_path):

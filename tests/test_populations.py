@@ -4,14 +4,17 @@ import itertools
 import json
 from math import comb
 
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.stats
 
 import retgk
 from retgk import GraphDataset, Walks, as_batch, two_sample_test
 from retgk.errors import InputWarning
 from retgk.kernels import Gaussian, Laplacian
 from retgk.stats import association_test, k_sample_test
+from retgk.stats.correspondence import EdgeScan, EdgeWeights
 from retgk.stats.statistics import (
     Relabellings,
     association_form,
@@ -128,7 +131,7 @@ def test_a_test_within_pairs_sees_what_pairs_hide():
     paired = two_sample_test(*sides, pairs=True, **settings)
     assert paired.design == "pairs"
     assert paired.p_value < 0.01 < two_sample_test(*sides, **settings).p_value
-    named = two_sample_test(*sides, pairs=[*"abcdefghijklmnopqrst"] * 2, **settings)
+    named = two_sample_test(*sides, subjects=[*"abcdefghijklmnopqrst"] * 2, **settings)
     assert named.p_value == paired.p_value
 
 
@@ -358,6 +361,230 @@ def test_interval_holds_the_effect_of_many():
     assert found.low < found.value < found.high
 
 
+# nodes that correspond: edges, subnetworks, and designs of subjects
+
+
+def planted(seed, n, shared, n_regions=12):
+    """Signed correlations, of which the first four signals share one."""
+    rng = np.random.default_rng(seed)
+    signals = rng.normal(size=(n, 60, n_regions))
+    signals[:, :, :4] += shared * rng.normal(size=(n, 60, 1))
+    found = np.array([np.corrcoef(each.T) - np.eye(n_regions) for each in signals])
+    return np.round(found, 12)
+
+
+def signed(matrices):
+    return retgk.io.from_numpy(matrices, negative="split")
+
+
+def edges_of(matrices):
+    return matrices[:, *np.triu_indices(matrices.shape[1], 1)]
+
+
+CORRESPOND = {"n_permutations": 199, "rng": 0, "n_jobs": 1, "nodes_correspond": True}
+
+
+def test_a_planted_network_is_found_edge_by_edge_and_as_a_subnetwork():
+    sides = planted(0, 16, 0.7), planted(1, 16, 0.0)
+    found = two_sample_test(*map(signed, sides), **CORRESPOND)
+    assert found.p_value == 0.005
+    table, (clearest, *_) = found.edges, found.subnetworks
+    within = (table.ends < 4).all(axis=1)
+    assert np.array_equal(table.ends, np.argwhere(np.triu(np.ones((12, 12)), 1)))
+    assert (table.corrected_p_value[within] <= 0.05).mean() > 0.6
+    assert (table.corrected_p_value[~within] <= 0.05).mean() < 0.05
+    assert set(clearest.nodes) >= {0, 1, 2, 3}
+    assert clearest.corrected_p_value == 0.005
+    assert clearest.n_edges == (table.subnetwork == 0).sum()
+    expected = scipy.stats.ttest_ind(*map(edges_of, sides)).statistic
+    assert np.allclose(table.statistic, expected)
+    assert np.allclose(table.mean_weights, np.array([edges_of(side).mean(0) for side in sides]).T)
+    assert {kernel.kernel for kernel in found.kernels} >= {"largest edge", "largest subnetwork"}
+    for fact in ("66 edges", "subnetworks", "between nodes 0, 1, 2, 3"):
+        assert fact in str(found)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert len(plain["edges"]["nodes"]) == 66
+    assert plain["subnetworks"][0]["nodes"] == list(clearest.nodes)
+
+
+def test_signs_are_seen_where_they_are_split_off_alone():
+    """Half of all correlations change their sign in the second group, and none its size."""
+    matrices = planted(2, 24, 0.0)
+    flips = np.sign(np.random.default_rng(0).normal(size=(12, 12)))
+    flips = np.triu(flips, 1) + np.triu(flips, 1).T
+    bent = np.abs(matrices)
+    bent[12:] *= flips
+    one, other = (
+        two_sample_test(
+            retgk.io.from_numpy(bent, negative=negative), by=np.repeat([0, 1], 12), **CORRESPOND
+        )
+        for negative in ("split", "absolute")
+    )
+    assert one.p_value == 0.005
+    assert other.p_value > 0.05
+
+
+def test_regions_that_trade_places_are_a_difference_for_nodes_that_correspond_alone():
+    matrices = planted(3, 24, 0.8)
+    order = np.r_[4:8, :4, 8:12]
+    matrices[12:] = matrices[12:][:, order][:, :, order]
+    for nodes_correspond in (True, False):
+        how = {**CORRESPOND, "nodes_correspond": nodes_correspond, "by": np.repeat([0, 1], 12)}
+        found = two_sample_test(signed(matrices), **how)
+        assert (found.p_value == 0.005) is nodes_correspond
+
+
+STATISTICS = {
+    "pairs": (
+        lambda g: two_sample_test(g[:10], g[10:20], pairs=True, **CORRESPOND),
+        lambda x: scipy.stats.ttest_rel(x[:10], x[10:20]).statistic,
+    ),
+    "three groups": (
+        lambda g: k_sample_test(g, by=np.repeat([0, 1, 2], [5, 6, 9]), **CORRESPOND),
+        lambda x: scipy.stats.f_oneway(x[:5], x[5:11], x[11:]).statistic,
+    ),
+    "value": (
+        lambda g: association_test(g, np.arange(20) ** 2.0, **CORRESPOND),
+        lambda x: [
+            (r := np.corrcoef(np.arange(20) ** 2, column)[0, 1]) * np.sqrt(18 / (1 - r**2))
+            for column in x.T
+        ],
+    ),
+    "subjects": (
+        lambda g: two_sample_test(
+            g, by=np.repeat([0, 1], 10), subjects=np.repeat(np.arange(10), 2), **CORRESPOND
+        ),
+        lambda x: scipy.stats.ttest_ind(*np.split(x.reshape(10, 2, -1).mean(axis=1), 2)).statistic,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STATISTICS)
+def test_statistics_of_edges_are_those_of_scipy(case):
+    test, expected = STATISTICS[case]
+    matrices = planted(4, 20, 0.3)
+    found = test(signed(matrices))
+    assert np.allclose(found.edges.statistic, expected(edges_of(matrices)))
+    assert len(found.nodes) == 12
+
+
+def test_largest_edge_and_subnetwork_are_the_naive_ones():
+    """Of every relabelling: t by SciPy, and components of networkx."""
+    matrices, codes = planted(5, 9, 0.5), np.repeat([0, 1], [4, 5])
+    weights = EdgeWeights.of(signed(matrices))
+    relabellings = Relabellings(codes, np.zeros(9, int), 1000, 0)
+    scan = EdgeScan(weights, np.eye(2)[codes], relabellings, 0.1)
+    largest, counts = scan.permuted(1)
+    threshold = scipy.stats.t.isf(0.05, 7)
+    rows = np.vstack([np.arange(9), relabellings.chunk(0)])
+    t = np.array(
+        [
+            np.abs(scipy.stats.ttest_ind(x[codes[row] == 0], x[codes[row] == 1]).statistic)
+            for x in [edges_of(matrices)]
+            for row in rows
+        ]
+    )
+    masses = []
+    for own in t:
+        graph = nx.Graph()
+        for (a, b), value in zip(weights.ends.tolist(), own.tolist(), strict=True):
+            if value > threshold:
+                graph.add_edge(a, b, beyond=value - threshold)
+        parts = map(graph.subgraph, nx.connected_components(graph))
+        masses.append(max((part.size("beyond") for part in parts), default=0.0))
+    assert np.allclose(largest[:, 1], masses)
+    assert np.allclose(largest[:, 0], (t**2 / (7 + t**2)).max(axis=1))
+    assert np.array_equal(counts, (t >= t[0] * (1 - 1e-9)).sum(axis=0))
+
+
+def test_threads_change_no_bit_of_nodes_that_correspond():
+    sides = signed(planted(0, 9, 0.4)), signed(planted(1, 9, 0.0))
+    settings = {**CORRESPOND, "n_permutations": 3000}
+    one, two = (two_sample_test(*sides, **{**settings, "n_jobs": n_jobs}) for n_jobs in (1, 2))
+    assert one.to_dict() == two.to_dict()
+    assert np.array_equal(one.permuted, two.permuted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ["free", "pairs", "between subjects", "groups within subjects"])
+def test_level_where_nodes_correspond(design):
+    rng = np.random.default_rng(7)
+    more = {
+        "free": {},
+        "pairs": {"pairs": True},
+        "between subjects": {"subjects": np.arange(24) // 2},
+        "groups within subjects": {"subjects": [*range(12)] * 2, "groups": [0, 1] * 12},
+    }[design]
+
+    def p_value(seed):
+        matrices = planted(rng.integers(2**32), 24, 0.5, n_regions=8)
+        if "subjects" in more:  # alike within a subject
+            matrices += planted(seed, 12, 0.5, 8)[more["subjects"]]
+        how = {**CORRESPOND, "n_permutations": 99, "confidence": None, "rng": seed, **more}
+        return two_sample_test(signed(matrices[:12]), signed(matrices[12:]), **how).p_value
+
+    assert BAND[0] <= rejections(p_value) <= BAND[1]
+
+
+def test_visits_of_subjects():
+    """Subjects differ much; a change with the visit is seen within them."""
+    rng = np.random.default_rng(0)
+    densities = rng.uniform(0.1, 0.5, 14)
+    visits = [
+        [random_graph(rng, density + more, 16) for density in densities]
+        for more in (0.0, 0.08, 0.2)
+    ]
+    subjects = [*range(14)] * 3
+    settings = {**QUICK, "n_permutations": 999, "rng": 0}
+    within = k_sample_test(*visits, subjects=subjects, **settings)
+    assert within.design == "within subjects"
+    assert within.p_value < 0.01 < k_sample_test(*visits, **settings).p_value
+    assert "within subjects" in str(within)
+    sites = [0, 1] * 21
+    both = k_sample_test(*visits, subjects=subjects, groups=sites, **settings)
+    assert both.p_value == within.p_value
+
+
+def test_graphs_of_a_subject_are_no_independent_graphs():
+    """Subjects of two groups have six copies of one graph each: there are eight, not 48."""
+    rng = np.random.default_rng(1)
+    graphs = [random_graph(rng, 0.4) for _ in range(8) for _ in range(6)]
+    graphs = [graphs[6 * (number // 6)] for number in range(48)]
+    by, subjects = np.repeat([0, 1], 24), np.arange(48) // 6
+    settings = {**QUICK, "n_permutations": 999, "rng": 0, "by": by}
+    found = two_sample_test(graphs, subjects=subjects, **settings)
+    assert found.design == "between subjects"
+    assert found.smallest_p_value == pytest.approx(2 / 70)
+    assert two_sample_test(graphs, **settings).p_value < 0.05 <= found.p_value
+    alone = two_sample_test(graphs[::6], **{**settings, "by": by[::6]})
+    assert found.p_value == pytest.approx(alone.p_value)
+    assert found.affinities.shape == (48, 2)
+
+
+def test_pairs_of_several_groups():
+    sides = population_graphs(0, 9), population_graphs(1, 9), population_graphs(2, 9, 0.6)
+    found = k_sample_test(*sides, rng=0, **QUICK)
+    pairs = {(pair.first[-1], pair.second[-1]): pair for pair in found.pairwise}
+    assert list(pairs) == [("1", "2"), ("1", "3"), ("2", "3")]
+    for (first, second), pair in pairs.items():
+        two = [sides[int(number) - 1] for number in (first, second)]
+        assert pair.p_value == two_sample_test(*two, rng=0, **QUICK).p_value
+    p_values = [pair.p_value for pair in found.pairwise]
+    assert p_values == [pairs["1", "2"].p_value, 0.01, 0.01]
+    assert [pair.corrected_p_value for pair in found.pairwise] == [p_values[0], 0.03, 0.03]
+    assert json.dumps([pair.to_dict() for pair in found.pairwise], allow_nan=False)
+
+
+def test_pairs_of_groups_that_never_meet_are_not_compared():
+    graphs = population_graphs(0, 24)
+    by, sites = np.repeat([*"abbc"], 6), np.repeat([0, 1], 12)
+    found = k_sample_test(graphs, by=by, groups=sites, rng=0, **QUICK)
+    tested = {pair[:2]: pair.test is not None for pair in found.pairwise}
+    assert tested == {("a", "b"): True, ("a", "c"): False, ("b", "c"): True}
+    assert np.isnan(found.pairwise[1].corrected_p_value)
+    assert found.pairwise[1].to_dict()["p_value"] is None
+
+
 # bad input
 
 A = population_graphs(0, 4)
@@ -374,8 +601,20 @@ BAD = [
     (lambda: k_sample_test(A, A, by=[0, 1]), "by"),
     (lambda: TEST(A, LABELLED), "population 2"),
     (lambda: TEST(A, A[:3], pairs=True), "4 and 3 graphs"),
-    (lambda: TEST(A, A, pairs=[0, 0, 1, 2, 0, 1, 1, 2]), ("pair 0", "2 graphs")),
-    (lambda: TEST(A, A, pairs=True, groups=[0] * 8), ("groups", "pairs")),
+    (lambda: TEST(A, A, pairs=[0, 1, 2, 3] * 2), ("pairs", "subjects=")),
+    (lambda: TEST(A, A, pairs=True, subjects=[0, 1, 2, 3] * 2), ("pairs", "subjects")),
+    (lambda: TEST(A, A, subjects=[*"aaaabbcc"]), ("population 1", "one subject")),
+    (
+        lambda: TEST(A, A, subjects=[*"aabbccdd"], groups=[0, 1, 0, 0, 1, 1, 0, 1]),
+        ("subject a", "groups"),
+    ),
+    (lambda: TEST(A, A, subjects=[0]), ("subjects", "8 graphs")),
+    (lambda: association_test(A, [1, 1, 2, 3], subjects=[*"aabc"]), ("3 subjects", "4")),
+    (lambda: TEST(A, A, subnetwork_p=1), ("subnetwork_p", "1")),
+    (
+        lambda: TEST(A, A, nodes_correspond=True, kernel=retgk.kernels.WeisfeilerLehman()),
+        ("nodes_correspond", "kernel"),
+    ),
     (lambda: TEST(A, A, groups=[0]), ("groups", "8 graphs")),
     (lambda: TEST(A, A, groups=[0] * 4 + [1] * 4), "groups"),
     (lambda: TEST(A[:2], A[2:], groups=[0, 1, 0, 2]), "blocks"),
@@ -400,6 +639,7 @@ BAD = [
     (lambda: association_test(A, [1, 2, 3, 4], kind="ordinal"), ("kind", "ordinal")),
     (lambda: association_test(A[:3], [1, 2, 3]), "4"),
     (lambda: k_sample_test(A[:2], A[:2], A[2:], n_permutations=9).witness, "two groups"),
+    (lambda: TEST(A, A, n_permutations=9).pairwise, ("pairwise", "two-sample")),
 ]
 
 

@@ -16,18 +16,17 @@ from hypothesis import strategies as st
 from retgk import GraphBatch, GraphDataset, InvalidInputError, read_graphs
 from retgk.cli.options import source_names
 from retgk.datasets import make_graph_classification, save_tudataset
-from retgk.errors import InputWarning
+from retgk.errors import InputWarning, LeftOutWarning
 from retgk.io import from_networkx, from_smiles, graphml, write_parquet
 from retgk.io.edges import write_edge_list
 from retgk.io.formats import endings, format_of, formats, formats_table, readable_endings
 from retgk.io.gml import write_gml
 from retgk.io.graphml import write_graphml
 from retgk.io.json import write_json
-from retgk.io.molecules import LeftOutWarning
 from tests.errors import fails
 from tests.example_files import write_zip
 from tests.example_graphs import dense, dense_from_edges, node_link
-from tests.programs import invoke
+from tests.programs import assert_fails, invoke, printed
 
 DATA = make_graph_classification(6, n_labels=2, n_attributes=1, rng=0)
 
@@ -81,6 +80,60 @@ def test_molecules_that_are_left_out(tmp_path):
     assert (found.targets.tolist(), found.rows.tolist()) == ([1, 2], [0, 2])
     last = found[1:]
     assert (last.graph_names, last.rows.tolist(), last.targets.tolist()) == (["CC"], [2], [2])
+
+
+def test_rows_without_molecule_or_target_are_left_out_with_them(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\nCCO,1.5\nC(C,0\n,2\nCC,\nCN,NA\nCCC,3\n")
+    fails(
+        lambda: read_graphs(path, target_column="y", skip_invalid=False),
+        about=("a.csv, line 4", "'smiles'", "skip_invalid=True"),
+    )
+    told = "1 molecule RDKit cannot read: line 3; 3 rows without SMILES or target: lines 4, 5, 6"
+    with pytest.warns(LeftOutWarning, match=told):
+        found = read_graphs(path, target_column="y", skip_invalid=True)
+    assert (found.targets.tolist(), found.rows.tolist()) == ([1.5, 3.0], [0, 5])
+
+
+@pytest.mark.parametrize(
+    ("values", "line", "text"),
+    [
+        (("1", ">10", "3"), 3, "'>10'"),
+        (("1.5", "2", "1,7"), 4, "'1,7'"),
+        (("1,5", "2,5", "1,7"), 2, "decimal point"),
+        (("1", "0", "NA"), 4, "'NA'"),
+        (("0.1", "0.2", "unclear"), 4, "'unclear'"),
+    ],
+)
+def test_values_that_are_no_numbers_name_their_line(tmp_path, values, line, text):
+    """They would make names of classes of all values."""
+    path, targets = tmp_path / "a.csv", tmp_path / "y.csv"
+    rows = [f'C,"{value}"\n' for value in values]
+    path.write_text("smiles,y\n" + "".join(rows))
+    fails(lambda: read_graphs(path, target_column="y"), about=(f"a.csv, line {line}", text))
+    targets.write_text("graph,y\n" + "".join(f'{n},"{v}"\n' for n, v in enumerate(values)))
+    fails(lambda: read_graphs(path, targets=targets), about=(f"y.csv, line {line}", text))
+    targets = tmp_path / "y.txt"
+    targets.write_text("".join(f"{value}\n" for value in values))
+    fails(lambda: read_graphs(path, targets=targets), about=(f"y.txt, line {line - 1}", text))
+
+
+@pytest.mark.parametrize(
+    "classes", [("<10", "10-20", ">20"), ("1", "2", "other"), ("na", "b", "c")]
+)
+def test_names_of_classes_may_look_like_numbers(tmp_path, classes):
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\n" + "".join(f"C,{each}\n" for each in classes))
+    assert read_graphs(path, target_column="y").targets.tolist() == list(classes)
+
+
+@pytest.mark.parametrize("header", ["SMILES Name", "canonical_smiles"])
+def test_a_list_of_smiles_may_have_a_header(tmp_path, header):
+    path = tmp_path / "a.smi"
+    path.write_text(f"# made by hand\n{header}\nCCO ethanol\nCC ethane\n")
+    found = read_graphs(path)
+    assert found.graph_names == ["ethanol", "ethane"]
+    assert found.graphs == from_smiles(["CCO", "CC"])
 
 
 @pytest.mark.parametrize(
@@ -155,6 +208,65 @@ def test_what_ends_the_process_is_an_error(tmp_path, monkeypatch):
         (tmp_path / f"x.{name}").touch()
         with pytest.raises(InvalidInputError, match=rf"x.{name}: .*({message})"):
             read_graphs(tmp_path / f"x.{name}", isolated=True)
+
+
+def _graphs_with_gaps(form, folder):
+    """Files of five graphs with targets 0 to 4, of which the second and the last have no nodes."""
+    graphs = [nx.path_graph(n) for n in (2, 0, 3, 4, 0)]
+    path = folder / "all"
+    if form in ("plain", "node-link"):
+        records = [
+            {"n_nodes": len(g), "edges": [list(edge) for edge in g.edges]}
+            if form == "plain"
+            else node_link(g)
+            for g in graphs
+        ]
+        path = folder / "all.jsonl"
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    elif form == "tu":
+        plain = [g for g in graphs if len(g)]
+        data = GraphDataset(from_networkx(plain), np.array([0, 2, 3]), "all")
+        path = save_tudataset(data, folder)
+        with zipfile.ZipFile(path) as packed:
+            files = {name: packed.read(name).decode() for name in packed.namelist()}
+        names = {"1": "1", "2": "3", "3": "4"}
+        with zipfile.ZipFile(path, "w") as packed:
+            for name, text in files.items():
+                lines = [names[line] for line in text.split()] if "indicator" in name else []
+                lines = list("01234") if name.endswith("graph_labels.txt") else lines
+                packed.writestr(name, "".join(f"{line}\n" for line in lines) or text)
+    else:
+        path.mkdir()
+        for number, graph in enumerate(graphs):
+            own = path / f"{number}.{form}"
+            if form == "graphml":
+                nx.write_graphml(graph, own)
+            elif form == "gml":
+                nodes = "".join(f"node [ id {n} ] " for n in graph)
+                edges = "".join(f"edge [ source {u} target {v} ] " for u, v in graph.edges)
+                own.write_text(f"graph [ {nodes}{edges}]")
+            else:
+                own.write_text("".join(f"{u} {v}\n" for u, v in graph.edges))
+    return path
+
+
+@pytest.mark.parametrize("form", ["plain", "node-link", "tu", "graphml", "gml", "edges"])
+def test_graphs_without_nodes_are_left_out_with_their_targets(form, tmp_path):
+    path = _graphs_with_gaps(form, tmp_path)
+    fails(lambda: read_graphs(path), about="skip_invalid=True")
+    options = {}
+    if form != "tu":
+        options["targets"] = tmp_path / "y.txt"
+        (tmp_path / "y.txt").write_text("0\n1\n2\n3\n4\n")
+    with pytest.warns(LeftOutWarning, match="left out 2 graphs without nodes.*: graphs 1, 4"):
+        data = read_graphs(path, skip_invalid=True, **options)
+    assert data.graphs == from_networkx([nx.path_graph(n) for n in (2, 3, 4)])
+    assert (data.targets.tolist(), data.rows.tolist()) == ([0, 2, 3], [0, 2, 3])
+    given = [word for name, value in options.items() for word in (f"--{name}", value)]
+    result = invoke("info", path, "--skip-invalid", *given)
+    assert "left out 2 graphs without nodes" in result.stderr
+    assert "3 classes" in result.stdout
+    assert_fails(invoke("info", path, *given), "--skip-invalid")
 
 
 def test_what_is_not_there_and_unknown_formats(tmp_path):
@@ -232,8 +344,7 @@ def written(folder, content, name="bad.edges"):
 def test_weights_there_and_back(tmp_path, weights, write):
     batch = graphs(weights)
     write(batch, tmp_path / "new")
-    options = {"weighted": weights is not None} if write is write_edge_list else {}
-    assert read_graphs(tmp_path / "new", **options).graphs == batch
+    assert read_graphs(tmp_path / "new").graphs == batch
 
 
 @settings(max_examples=40, deadline=None)
@@ -251,16 +362,16 @@ def test_lines_are_the_edges_of_from_edges(tmp_path_factory, edges, seed, blank)
     }
     numbered = [[names[a], names[b]] for a, b in edges]
     expected = dense_from_edges(len(names), numbered, weights, symmetrize=True)
-    np.testing.assert_allclose(dense(read_graphs(path, weighted=True).graphs), expected)
-    plain = dense_from_edges(len(names), numbered, symmetrize=True)
-    np.testing.assert_array_equal(dense(read_graphs(path).graphs), plain)
+    np.testing.assert_allclose(dense(read_graphs(path, symmetrize=True).graphs), expected)
+    plain = dense_from_edges(len(names), numbered, symmetrize=True) > 0
+    np.testing.assert_array_equal(dense(read_graphs(path, weight=None).graphs), plain)
 
 
 def test_files_of_others(tmp_path):
     plain = written(tmp_path, "\ufeff# a comment\nb,a\na, c\n", "names.edges")
     packed = tmp_path / "numbers.edges.gz"
     with gzip.open(packed, "wt") as stream:
-        stream.write("10 2 more\n2 1\n")
+        stream.write("10 2 {}\n2 1 {}\n")  # as networkx writes edges without data
     path = GraphBatch.from_edges([3], [[0, 1], [1, 2]], symmetrize=True)
     assert read_graphs(plain, delimiter=",").graphs == path  # b - a - c
     assert read_graphs(packed).graphs == path  # 1 - 2 - 10
@@ -270,9 +381,39 @@ def test_files_of_others(tmp_path):
 
 def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
     path = written(tmp_path, "1 2 0.5\n1 2 0.5\n2 1 0.25\n2 3 1\n3 2 4\n")
-    assert read_graphs(path, weighted=True).graphs == GraphBatch.from_edges(
-        3, [[0, 1], [1, 2]], [1.0, 4.0], symmetrize=True
+    fails(lambda: read_graphs(path), about=("bad.edges", "node 0", "weight 1", "weight 0.25"))
+    for choice, weights in ((True, [1.0, 4.0]), ("sum", [1.25, 5.0]), ("mean", [0.625, 2.5])):
+        assert read_graphs(path, symmetrize=choice).graphs == GraphBatch.from_edges(
+            3, [[0, 1], [1, 2]], weights, symmetrize=True
+        )
+    path = written(tmp_path, "1 2 0.5\n2 1 0.5\n2 3 4\n")  # in both directions, with one weight
+    assert read_graphs(path).graphs.weights.tolist() == [0.5, 0.5, 4, 4]
+
+
+def test_columns_of_edge_lists(tmp_path):
+    path = written(tmp_path, "0 1 0.9 a\n1 2 0.1 b\n2 0 0.5 a\n")
+    fails(lambda: read_graphs(path), about=("line 1", "4 columns", "weight=3", "--no-weights"))
+    found = read_graphs(path, weight=3, edge_label=4).graphs
+    assert found.weights[:2].tolist() == [0.9, 0.5]
+    assert found.edge_label_names == ("a", "b")
+    assert read_graphs(path, weight="3", edge_label=["4"]).graphs.edge_label_names == (
+        ("a",),
+        ("b",),
     )
+    with pytest.warns(InputWarning, match="edges have 'column 4', which is not used"):
+        assert read_graphs(path, weight=3).graphs.is_weighted
+    with pytest.warns(InputWarning, match="edges have 'column 3', which is not used"):
+        assert not read_graphs(path, edge_label=4).graphs.is_weighted
+    plain = read_graphs(path, weight=None).graphs
+    assert not plain.is_weighted
+    assert not plain.has_edge_labels
+    path.write_text("0 1 friend\n")
+    fails(lambda: read_graphs(path), about=("line 1", "'friend'", "edge_label=3"))
+    path.write_text("0 1 {'weight': 2}\n")
+    fails(lambda: read_graphs(path), about="write_weighted_edgelist")
+    path.write_text("0 1\n1 2 5\n")
+    fails(lambda: read_graphs(path), about=("line 2", "3 columns"))
+    assert "weighted" in printed("info", written(tmp_path, "0 1 0.9\n1 2 0.1\n", "w.edges"))
 
 
 @pytest.mark.parametrize(
@@ -284,13 +425,14 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
         ("1;2\n", {}, ("line 1", "delimiter=';'")),
         ("1,2\n1\n", {"delimiter": ","}, ("line 2", "'1'", "','")),
         ("1,,2\n", {"delimiter": ","}, ("line 1", "','")),
-        ("1 2 1\n1 2 x\n", {"weighted": True}, "line 2"),
-        ("1 2 1_0\n", {"weighted": True}, "line 1"),
-        ("1 2 nan\n", {"weighted": True}, "line 1"),
-        ("1 2 inf\n", {"weighted": True}, "line 1"),
-        ("1 2 1\n1 2 -1\n", {"weighted": True}, "line 2"),
-        ("0 1\n", {"weighted": True}, ("line 1", "2 columns")),
-        ("0 1 2 3\n", {"weighted": True}, ("line 1", "4 columns")),
+        ("1 2 1\n1 2 x\n", {}, ("line 2", "'x'")),
+        ("1 2 1\n1 2\n", {}, ("line 2", "column 3")),
+        ("1 2 1_0\n", {"weight": 3}, "line 1"),
+        ("1 2 nan\n", {"weight": 3}, "line 1"),
+        ("1 2 inf\n", {"weight": 3}, "line 1"),
+        ("1 2 1\n1 2 -1\n", {}, ("line 2", "negative='absolute'")),
+        ("0 1\n", {"weight": 3}, ("line 1", "column 3")),
+        ("0 1 2 3\n", {"weight": "w"}, ("the number of a column", "'w'")),
         ("", {}, "bad.edges"),
         ("# only\n\n", {}, "bad.edges"),
         (b"1 2\n\xff\xfe 1\n", {}, ("bad.edges", "line 2")),
@@ -452,8 +594,8 @@ def test_networkx_reads_written_gml(tmp_path):
     ("content", "message"),
     [
         ("", "no graphs"),
-        ("graph [ ]", "without nodes"),
-        ("graph 1", "without nodes"),
+        ("graph [ ]", "has no nodes"),
+        ("graph 1", "not a list in square"),
         ("graph [ node [ id 0 ]", ("line 1", "left open")),
         ("graph [\nnode [ id 0 ] ] ]", ("line 2", "]")),
         ("graph [\n\nnode [ id label 0 ] ]", ("line 3", "label")),
@@ -603,7 +745,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
         ({"edges": [["a", "b"]]}, ("edge 0", "'a'", "'b'")),
         ({"edges": [[0, -1]]}, ("x.json", "edge 0", "-1")),
         ({"edges": [[0, 5]], "n_nodes": 3}, ("edge 0", "5", "3 nodes")),
-        ({"edges": []}, "n_nodes must be a"),
+        ({"edges": []}, "has no nodes"),
         ({"edges": [[0, 1]], "n_nodes": True}, "n_nodes must be a"),
         ({"edges": [[0, 1]], "labels": [1]}, ("x.json", "1 labels", "2 nodes")),
         ({"edges": [[0, 1]], "weights": [1, 2]}, "(1,)"),
@@ -614,7 +756,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
         ({"edges": [[0, 1]], "attributes": [[1], ["a"]]}, "attributes must be"),
         ({"edges": [[0, 1]], "directed": True}, ("x.json", "symmetrize=True")),
         ({"nodes": 3, "links": []}, "nodes must be a"),
-        ({"nodes": []}, "links must be a"),
+        ({"nodes": [{}]}, "links must be a"),
         ({"nodes": [{"id": 1}, {"id": 1}], "links": []}, "two nodes have the"),
         ({"nodes": [{"id": 1}], "links": [{"source": 1}]}, "link 0"),
         ({"nodes": [{"id": 1}], "links": [{"source": {}, "target": 1}]}, "link 0"),

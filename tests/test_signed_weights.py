@@ -6,7 +6,9 @@ import pickle
 import tempfile
 import warnings
 from functools import partial
+from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import igraph
@@ -51,7 +53,7 @@ from retgk.io.json import write_json
 from retgk.kernels import Laplacian, PolynomialGraphKernel, RetGKEmbedding, ShortestPath
 from retgk.search import distances
 from tests.errors import fails
-from tests.example_graphs import node_link
+from tests.example_graphs import edge_label_values, node_link
 from tests.programs import assert_fails, invoke, record
 
 ONE = {"C": 1, "candidates": {}, "cv": 2, "random_state": 0}
@@ -176,6 +178,113 @@ def test_what_is_no_number_stays_an_error(value, choice, tmp_path):
     fails(lambda: read_graphs(tmp_path / "m.npy", negative=choice), about="m.npy")
 
 
+# correlations: Fisher's z, thresholds and densities
+
+MATRIX_KINDS = ("numpy", "sparse", "stack")
+
+
+def full_correlations(n=7, n_graphs=3):
+    signals = np.random.default_rng(3).normal(size=(n_graphs, 25, n))
+    return [np.corrcoef(each.T).round(9) for each in signals]
+
+
+def naive_correlations(matrix, fisher_z=False, threshold=0.0, density=1.0):
+    found = np.zeros_like(matrix)
+    pairs = sorted(combinations(range(len(matrix)), 2), key=lambda pair: -abs(matrix[pair]))
+    for a, b in pairs[: round(density * len(pairs))]:
+        if abs(matrix[a, b]) >= threshold:
+            found[a, b] = found[b, a] = np.arctanh(matrix[a, b]) if fisher_z else matrix[a, b]
+    return found
+
+
+@pytest.mark.parametrize("kind", MATRIX_KINDS)
+@pytest.mark.parametrize("negative", ["absolute", "split"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fisher_z": True},
+        {"threshold": 0.2},
+        {"density": 0.3},
+        {"fisher_z": True, "threshold": 0.1, "density": 0.5},
+    ],
+    ids=str,
+)
+def test_correlations(kind, negative, options):
+    matrices = full_correlations()
+    found = converted(kind, matrices, negative=negative, **options)
+    expected = [naive_correlations(matrix, **options) for matrix in matrices]
+    assert found.without_labels() == from_numpy(expected, negative=negative).without_labels()
+
+
+def test_density_of_positive_correlations_alone():
+    """Negative ones are no edges first, so that the share is of positive ones."""
+    matrices = full_correlations()
+    found = from_numpy(matrices, negative="positive", density=0.2)
+    expected = [naive_correlations(np.maximum(matrix, 0), density=0.2) for matrix in matrices]
+    assert found == from_numpy(expected)
+    assert (found.edge_counts == 4).all()
+
+
+def test_equal_weights_are_kept_together():
+    """Whatever the order of nodes: as many as fit, and those that are equal to the last."""
+    found = from_numpy([np.ones((5, 5)), np.zeros((5, 5))], density=0.2)
+    assert found.edge_counts.tolist() == [10, 0]
+
+
+def test_directions_that_differ_by_rounding_are_one_edge():
+    matrix = np.array([[1.0, 0.5, 0.1], [0.5 - 1e-16, 1.0, 0.3], [0.1, 0.3, 1.0]])
+    for options in ({"threshold": 0.5}, {"density": 1 / 3}):
+        assert from_numpy(matrix, **options).edge_counts.tolist() == [1]
+
+
+def test_correlations_of_files_and_models(tmp_path):
+    matrices, targets = signed_stack(), [0, 1] * 6
+    path, model_path = tmp_path / "m.npy", tmp_path / "model.retgk"
+    np.save(path, matrices)
+    options = {"negative": "absolute", "fisher_z": True, "threshold": 0.05, "density": 0.8}
+    expected = from_numpy(matrices, **options)
+    assert read_graphs(path, **options).graphs == expected
+    model = GraphClassifier(RetGK(walks=Walks(5)), **ONE).fit(expected, targets)
+    save_model(model, model_path)
+    model = load_model(model_path)
+    assert np.array_equal(model.predict(matrices), model.predict(expected))
+    plain = from_numpy(matrices, negative="absolute")
+    fails(lambda: model.predict(plain), about="fisher_z=True")
+    words = ("--negative", "absolute", "--fisher-z", "--threshold", 0.05, "--density", 0.8)
+    found = record("info", path, *words)
+    assert found["edges"] == expected.n_edges
+    predicted = record("predict", model_path, path, "-o", "-")
+    assert len(predicted["prediction"]) == len(matrices)
+
+
+def test_models_of_matrices_take_edges():
+    """Options of matrices that say nothing do not stop arrays of edges."""
+    cycles = [np.roll(np.eye(n), 1, 1) + np.roll(np.eye(n), -1, 1) for n in range(4, 16)]
+    model = GraphClassifier(RetGK(walks=Walks(5)), **ONE).fit(cycles, [0, 1] * 6)
+    edges = [np.argwhere(cycle) for cycle in cycles]
+    assert np.array_equal(model.predict(edges), model.predict(cycles))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "options", "about"),
+    [
+        (1.5 * SIGNED, {"fisher_z": True}, ("nodes 1 and 3", "-1.5", "fisher_z")),
+        (SIGNED, {"fisher_z": True, "threshold": 0.6}, ("nodes 1 and 3", "-1", "same signal")),
+        (SIGNED, {"density": 0}, ("density", "0")),
+        (SIGNED, {"density": 10}, ("density", "10")),
+        (SIGNED, {"threshold": -0.1}, ("threshold", "-0.1")),
+        (SIGNED, {"fisher_z": "yes"}, ("fisher_z", "yes")),
+        (np.full((2, 2), np.nan), {"fisher_z": True, "density": 0.5}, "graph 0"),
+    ],
+)
+def test_bad_correlations(matrix, options, about):
+    fails(lambda: from_numpy(matrix, negative="absolute", **options), about)
+
+
+def test_edges_are_no_correlations():
+    fails(lambda: as_batch(np.array([[0, 1], [1, 2]] * 2), density=0.5), ("density", "edges"))
+
+
 # files, models and the command line
 
 
@@ -233,6 +342,118 @@ def test_models_read_new_graphs_with_the_same_choice(choice, tmp_path):
         "predict", tmp_path / "model.retgk", tmp_path / "new.npy", "--negative", other, "-o", "-"
     )
     assert_fails(contradiction, "--negative contradicts the model")
+
+
+def _of_networkx(matrix, _, **options):
+    return as_batch(nx.from_numpy_array(matrix), **options)
+
+
+def _of_igraph(matrix, _, **options):
+    return as_batch(igraph.Graph.from_networkx(nx.from_numpy_array(matrix)), **options)
+
+
+def _of_pyg(matrix, _, **options):
+    index, weight = np.array(np.nonzero(matrix)), matrix[np.nonzero(matrix)]
+    data = SimpleNamespace(edge_index=index, edge_weight=weight, num_nodes=len(matrix))
+    return as_batch(data, **options)
+
+
+def _of_grakel(matrix, _, **options):
+    return from_grakel([[matrix]], **options)
+
+
+def _of_dataframe(matrix, _, **options):
+    pairs, weights = edges_of(matrix)
+    columns = {"source": pairs[:, 0], "target": pairs[:, 1], "weight": weights}
+    nodes = {"node": range(len(matrix))}
+    return from_dataframe(columns, nodes, graph_id=None, **options)
+
+
+def _of_batch(matrix, _, **options):
+    pairs, weights = edges_of(matrix)
+    return GraphBatch.from_edges(len(matrix), pairs, weights, symmetrize=True, **options)
+
+
+def _of_rows(matrix, _, **options):
+    rows = csr_array(matrix)
+    return GraphBatch([0, len(matrix)], rows.indptr, rows.indices, rows.data, **options)
+
+
+def _of_graphml(matrix, folder, **options):
+    nx.write_graphml(nx.from_numpy_array(matrix), folder / "a.graphml")
+    return read_graphs(folder / "a.graphml", **options).graphs
+
+
+def _of_gml(matrix, folder, **options):
+    pairs, weights = edges_of(matrix)
+    nodes = "".join(f"node [ id {node} ]" for node in range(len(matrix)))
+    lines = [
+        f"edge [ source {u} target {v} weight {w} ]"
+        for (u, v), w in zip(pairs, weights, strict=True)
+    ]
+    (folder / "a.gml").write_text(f"graph [ {nodes} {' '.join(lines)} ]")
+    return read_graphs(folder / "a.gml", **options).graphs
+
+
+def _of_node_links(matrix, _, **options):
+    return from_node_links([nx.from_numpy_array(matrix)], **options)
+
+
+def _of_plain_json(matrix, folder, **options):
+    pairs, weights = edges_of(matrix)
+    record = {"n_nodes": len(matrix), "edges": pairs.tolist(), "weights": weights.tolist()}
+    (folder / "a.json").write_text(json.dumps(record))
+    return read_graphs(folder / "a.json", **options).graphs
+
+
+def _of_edge_list(matrix, folder, **options):
+    pairs, weights = edges_of(matrix)
+    lines = [f"{u} {v} {w}\n" for (u, v), w in zip(pairs, weights, strict=True)]
+    (folder / "a.edges").write_text("".join(lines))
+    return read_graphs(folder / "a.edges", **options).graphs
+
+
+def _of_tudataset(matrix, folder, **options):
+    index, weights = np.argwhere(matrix) + 1, matrix[np.nonzero(matrix)]
+    files = {
+        "A": "".join(f"{u}, {v}\n" for u, v in index),
+        "edge_attributes": "".join(f"{w}\n" for w in weights),
+        "graph_indicator": "1\n" * len(matrix),
+        "graph_labels": "1\n",
+    }
+    for name, text in files.items():
+        (folder / f"T_{name}.txt").write_text(text)
+    return read_graphs(folder, weight_column=0, **options).graphs
+
+
+SIGNED_SOURCES = [
+    *(_of_networkx, _of_igraph, _of_pyg, _of_grakel, _of_dataframe, _of_batch, _of_rows),
+    *(_of_graphml, _of_gml, _of_node_links, _of_plain_json, _of_edge_list, _of_tudataset),
+]
+
+
+@pytest.mark.parametrize("source", SIGNED_SOURCES)
+def test_every_door_that_names_the_option_has_it(source, tmp_path):
+    fails(lambda: source(SIGNED, tmp_path), about="negative='absolute'")
+    for choice in ("absolute", "positive", "split"):
+        assert source(SIGNED, tmp_path, negative=choice) == from_numpy(SIGNED, negative=choice)
+    fails(lambda: source(SIGNED, tmp_path, negative="abs"), about="negative must be one of")
+
+
+def test_both_parts_keep_labels_of_edges():
+    graph = nx.from_numpy_array(SIGNED)
+    nx.set_edge_attributes(graph, {edge: str(edge) for edge in graph.edges}, "bond")
+    read = partial(as_batch, graph, edge_label="bond")
+    split, absolute = read(negative="split"), read(negative="absolute")
+    assert sorted(edge_label_values(split)) == sorted(edge_label_values(absolute))
+    assert split.without_edge_labels() == from_numpy(SIGNED, negative="split")
+
+
+def test_commands_read_signed_graphs(tmp_path):
+    nx.write_graphml(nx.from_numpy_array(SIGNED), tmp_path / "signed.graphml")
+    assert_fails(invoke("info", tmp_path / "signed.graphml"), "--negative absolute")
+    found = record("info", tmp_path / "signed.graphml", "--negative", "split")
+    assert found["labels"] == ["+", "-"]
 
 
 def test_ones_on_the_diagonal_are_a_warning():
@@ -338,7 +559,7 @@ def named() -> Any:
 @pytest.mark.parametrize(
     "options",
     [
-        {"label": ["kind", "role"], "weight": None},
+        {"label": ["kind", "role"], "attributes": [], "weight": None},
         {"label": "kind", "attributes": "size", "weight": "strength"},
         {"attributes": ["size", "size"], "edge_label": []},
         {"categorical": "kind", "edge_label": []},
@@ -401,15 +622,17 @@ def test_tables_matrices_and_plain_edges(tmp_path: Path) -> None:
     edges = {"graph_id": [0, 1], "source": [0, 0], "target": [1, 1], "w": [1.0, 2.0]}
     model = RetGK(**FAST).fit(from_dataframe(edges, weight="w"))
     assert model.reading_.kind == "dataframe"
-    fails(lambda: model.transform(from_dataframe(edges)), about=("weight=None", "weight='w'"))
+    plain = from_dataframe(edges, weight=None)
+    fails(lambda: model.transform(plain), about=("weight=None", "weight='w'"))
     np.savez(tmp_path / "a.npz", a=PATH, b=np.ones(3))
     found = read_graphs(tmp_path / "a.npz", variable="a", symmetrize=True).graphs
     assert found.reading.form["variable"] == "a"
     assert_reads_alike(RetGKEmbedding(**FAST).fit(found), [PATH], found)
     path = write_json(BONDS, tmp_path / "a.json")
     plain = read_graphs(path).graphs.reading
-    assert plain == Reading("json", {"weighted": True}, {"missing": "error"})
-    assert read_graphs(path, weight=None).graphs.reading.options == {"weighted": False}
+    form = {"symmetrize": False, "missing": "error"}
+    assert plain == Reading("json", {"weighted": True, "negative": "error"}, form)
+    assert read_graphs(path, weight=None).graphs.reading.options["weighted"] is False
 
 
 def test_directions_are_dropped_as_they_were() -> None:
@@ -488,7 +711,7 @@ def test_weights_that_differ_are_a_warning(
 
 
 def test_names_of_weights_that_are_gone_are_a_warning(named: Any) -> None:
-    model = RetGK(**FAST).fit(from_networkx([named] * 2, label="kind", weight="strength"))
+    model = RetGK(**FAST).fit(from_networkx([named] * 2, attributes="size", weight="strength"))
     nx.set_edge_attributes(named, 1.0, "strength")
     with pytest.warns(InputWarning, match="have no weights"):
         model.transform(named)
@@ -514,7 +737,7 @@ def test_parquet_files_say_how_their_graphs_were_read(tmp_path: Path) -> None:
 
 def test_a_name_that_files_cannot_hold(tmp_path: Path, named: Any) -> None:
     nx.set_node_attributes(named, "x", frozenset("k"))
-    batch = from_networkx([named] * 2, label=frozenset("k"), edge_label=[])
+    batch = from_networkx([named] * 2, label=frozenset("k"), attributes=[], edge_label=[])
     assert read_graphs(write_parquet(batch, tmp_path / "a.parquet")).graphs.reading is None
     model = RetGK(**FAST).fit(batch)
     with pytest.warns(InputWarning, match="a model file cannot hold how the graphs were read"):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from retgk import GraphBatch, GraphDataset, InvalidInputError, _core
 from retgk.datasets import load_tudataset, save_tudataset
+from retgk.errors import InputWarning
 from retgk.io import tables
 from retgk.io import tables as archive
 from retgk.io import tudataset as edge_files
@@ -138,9 +139,8 @@ def test_directions_of_an_edge_have_one_label(tmp_path, symmetrize):
 def test_weight_column_reads_weights(tmp_path):
     attributes = "".join(f"0, {weight}\n" for weight in (5, 1, 1, 2, 2, 3, 3, 0.5, 0.5))
     write_zip(tmp_path, edge_attributes=attributes)
-    plain = load("TOY", tmp_path)
-    assert not plain.graphs.is_weighted
-    assert "edge attributes were not read" in plain.description
+    with pytest.warns(InputWarning, match="TOY_edge_attributes.txt is not used; weight_column=0"):
+        assert not load("TOY", tmp_path).graphs.is_weighted
     weighted = load("TOY", tmp_path, weight_column=1).graphs
     assert weighted == toy_graphs(weights=[5, 1, 2, 3, 0.5])
     fails(lambda: load("TOY", tmp_path, weight_column=2), about=("2 columns", "weight_column=2"))
@@ -268,12 +268,13 @@ def test_what_is_saved_is_loaded_again(tmp_path_factory, dataset):
 def test_cuts_between_chunks_and_blocks_do_not_matter(tmp_path_factory, dataset, chunk, block):
     folder = tmp_path_factory.mktemp("cut")
     save_tudataset(dataset, folder)
-    expected = load("RANDOM", folder, cache=False)
+    column = 0 if dataset.graphs.is_weighted else None
+    expected = load("RANDOM", folder, cache=False, weight_column=column)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive, "CHUNK_BYTES", chunk)
         patch.setattr(tables, "PREFETCH_BYTES", 0)
         patch.setattr(edge_files, "BLOCK_EDGES", block)
-        found = load("RANDOM", folder, cache=False)
+        found = load("RANDOM", folder, cache=False, weight_column=column)
     assert found.graphs == expected.graphs
 
 

@@ -6,7 +6,7 @@ Twenty patients and twenty controls, one matrix of correlations between brain re
 differ, which regions, and whether a person can be told from the matrix.
 
 The matrices are simulated: in patients, four of sixteen regions share a signal. With files, ``read_graphs("scans/",
-targets="subjects.csv", negative="absolute")`` reads a folder of ``.npy``, ``.mat`` or ``.csv`` matrices.
+targets="subjects.csv", negative="split", fisher_z=True)`` reads a folder of ``.npy``, ``.mat`` or ``.csv`` matrices.
 """
 
 # %%
@@ -25,9 +25,7 @@ rng = np.random.default_rng(0)
 def correlations(shared):
     signals = rng.normal(size=(100, 16)) + 0.5 * rng.normal(size=(100, 1))
     signals[:, :4] += shared * rng.normal(size=(100, 1))
-    matrix = np.corrcoef(signals.T)
-    np.fill_diagonal(matrix, 0)  # ones there would be self-loops, stronger than any edge
-    return matrix
+    return np.corrcoef(signals.T)
 
 
 patients = np.array([correlations(0.8) for _ in range(20)])
@@ -39,17 +37,19 @@ for axes, stack, name in zip(panels, (patients, controls), ("patients", "control
     axes.set_title(f"mean of the {name}")
 
 # %%
-# Correlations have signs, and a walk needs weights that are not negative. Here absolute values are taken; "positive"
-# would leave negative edges out, and "split" keep both kinds apart.
+# Correlations have signs, and a walk needs weights that are not negative. "split" keeps both kinds apart; "absolute"
+# would take absolute values, and "positive" leave negative edges out. Fisher's z makes their spread alike, and leaves out the
+# diagonal, whose ones would be self-loops.
 
-A, B = (as_batch(stack, negative="absolute") for stack in (patients, controls))
+how = {"negative": "split", "fisher_z": True}
+A, B = (as_batch(stack, **how) for stack in (patients, controls))
 print(A)
 
 # %%
 # Do they differ?
 # ---------------
-# Permutations of who is a patient give the p-value, several kernels at once. ``nodes_correspond=True`` says
-# that region k is the same in all matrices, and adds a table of regions whose p-values are corrected for all of them.
+# Permutations of who is a patient give the p-value. ``nodes_correspond=True`` says that region k is the same in all matrices:
+# edge is compared with edge, and there are tables of regions, edges and subnetworks with corrected p-values.
 
 result = two_sample_test(A, B, nodes_correspond=True, rng=0)
 print(result)
@@ -68,14 +68,19 @@ for k in np.argsort(table.corrected_p_value)[:6]:
         f"{REGIONS[k]:10} effect {table.effect[k]:.2f}, corrected p {table.corrected_p_value[k]:.4f}"
     )
 
+for subnetwork in result.subnetworks[:1]:
+    names = ", ".join(REGIONS[k] for k in subnetwork.nodes)
+    print(f"{subnetwork.n_edges} edges of {names}: p {subnetwork.corrected_p_value:.4f}")
+
 # %%
 # Can a person be told?
 # ---------------------
-# A p-value is about groups. How well one matrix tells its group is a cross-validated score.
+# A p-value is about groups. How well one matrix tells its group is a cross-validated score. Absolute values have one node for
+# each region, so that a region has one share in a decision.
 
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-people = as_batch(np.concatenate([patients, controls]), negative="absolute")
+people = as_batch(np.concatenate([patients, controls]), negative="absolute", fisher_z=True)
 groups = np.repeat(["patient", "control"], 20)
 outer = StratifiedKFold(5, shuffle=True, random_state=0)
 scores = cross_val_score(GraphClassifier(random_state=0), people, groups, cv=outer)
@@ -94,9 +99,9 @@ axes.set_ylabel("share in the decision")
 # %%
 # The first four regions are those with the shared signal. The same on the command line::
 #
-#     retgk test patients.npy controls.npy --negative absolute --nodes-correspond
-#     retgk cv scans.npy --targets groups.txt --negative absolute
-#     retgk fit scans.npy --targets groups.txt --negative absolute -o model.retgk
+#     retgk test patients.npy controls.npy --negative split --fisher-z --nodes-correspond
+#     retgk cv scans.npy --targets groups.txt --negative absolute --fisher-z
+#     retgk fit scans.npy --targets groups.txt --negative absolute --fisher-z -o model.retgk
 #     retgk explain model.retgk scans.npy -o shares.csv
 #
 # Scans of one site look alike: give ``groups=`` the site of every scan, and labels are permuted within sites.

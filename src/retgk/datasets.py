@@ -21,7 +21,7 @@ from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import offsets
 from retgk.io.cache import (
     ReadOptions,
@@ -93,6 +93,8 @@ def load_tudataset(
     *,
     symmetrize: Symmetrize = False,
     weight_column: int | None = None,
+    negative: Negative = "error",
+    skip_invalid: bool = False,
     max_bytes: int | None = None,
     cache: bool | str | os.PathLike[str] = True,
 ) -> GraphDataset:
@@ -120,6 +122,11 @@ def load_tudataset(
     weight_column : int, optional
         Column of ``NAME_edge_attributes.txt`` that holds the edge weights; edges listed
         more than once then add up. By default edges have no weights.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
+    skip_invalid : bool, default=False
+        Whether to leave out graphs without nodes, with their targets and a warning that names
+        them; `rows` has the numbers of the others. Otherwise they are an error.
     max_bytes : int, optional
         Limit on the unpacked size, and on the memory that reading takes: archives may come from
         strangers. By default 4 GiB of text, and as much memory as honest archives of that size
@@ -150,7 +157,7 @@ def load_tudataset(
     check_name(name)
     home = data_home_folder(data_home)
     source = _source(name, home, download)
-    options = ReadOptions(symmetrize, weight_column)
+    options = ReadOptions(symmetrize, weight_column, negative, skip_invalid)
     if not cache:
         return with_options(_read(source, name, options, max_bytes)[0], options)
     folder = Path(cache) if isinstance(cache, str | os.PathLike) else cache_folder()

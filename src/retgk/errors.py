@@ -38,6 +38,10 @@ class ContradictionWarning(InputWarning):
     """Graphs that nothing tells apart have different targets."""
 
 
+class LeftOutWarning(InputWarning):
+    """Graphs that cannot be used were left out, as the caller asked."""
+
+
 def warn_user(warning: Warning) -> None:
     """Warn at the line of the user's code, once for texts that differ in measured numbers alone."""
     frame = _users_frame()

@@ -171,6 +171,72 @@ void add_shared(int64_t first, int64_t last, In<int64_t> ptr, In<int32_t> column
     }
 }
 
+// Add what levels of columns make of sums s of smaller counts over all columns up to the end of the
+// level: a ratio times s / (a + b - s), with a and b the norms of the two graphs, and a factor times
+// s. With `is_lower`, graphs are compared with each other, and the result is symmetric.
+template <typename Offset, typename Value>
+void add_levels(int64_t first, int64_t last, In<int64_t> ptr, In<int32_t> columns,
+                In<double> counts, In<double, 2> row_norms, In<Offset> post_ptr,
+                In<int32_t> post_graphs, In<double> post_counts, In<double, 2> norms,
+                In<int64_t> level_ends, In<double> ratios, In<double> factors, bool is_lower,
+                Out<Value, 2> out) {
+    const Counts<int64_t> rows(ptr, columns, counts);
+    const Counts<Offset> postings(post_ptr, post_graphs, post_counts);
+    const int64_t n_levels = size(level_ends), n_others = size(out, 1);
+    expect_rows(first, last, rows.n);
+    expect(size(ratios) == n_levels && size(factors) == n_levels && size(norms) == n_levels &&
+               size(row_norms) == n_levels && size(norms, 1) == n_others &&
+               size(row_norms, 1) == rows.n && size(out) == rows.n &&
+               (!is_lower || n_others == rows.n),
+           "every level has weights, and a norm for each graph");
+    constexpr int64_t GROUP = 8;  // rows that are mirrored together: whole cache lines are written
+    std::vector<double> sums(n_others), values(GROUP * n_others);
+    for (int64_t start = first; start < last; start += GROUP) {
+        const int64_t stop = std::min(start + GROUP, last);
+        for (int64_t g = start; g < stop; ++g) {
+            const int64_t n = is_lower ? g : n_others;
+            double* row = values.data() + (g - start) * n_others;
+            std::fill(sums.begin(), sums.begin() + n, 0.0);
+            std::fill(row, row + n, 0.0);
+            double own_value = 0.0;
+            int64_t i = rows.ptr[g];
+            for (int64_t level = 0; level < n_levels; ++level) {
+                for (; i < rows.ptr[g + 1]; ++i) {
+                    const int32_t c = rows.columns[i];
+                    if (c >= postings.n) continue;  // columns of new graphs alone
+                    if (c >= level_ends.data()[level]) break;
+                    const int32_t* begin = postings.columns + postings.ptr[c];
+                    const int32_t* end = postings.columns + postings.ptr[c + 1];
+                    if (is_lower) end = std::lower_bound(begin, end, static_cast<int32_t>(g));
+                    add_postings<true>(rows.counts[i], begin, postings.counts + postings.ptr[c],
+                                       end - begin, sums.data());
+                }
+                const double ratio = ratios.data()[level], factor = factors.data()[level];
+                const double own = row_norms.data()[level * rows.n + g];
+                const double* others = norms.data() + level * n_others;
+                if (ratio != 0) {
+                    for (int64_t h = 0; h < n; ++h) {
+                        const double whole = own + others[h] - sums[h];
+                        row[h] += whole > 0 ? ratio * (sums[h] / whole) : 0.0;
+                    }
+                    own_value += own > 0 ? ratio : 0.0;
+                }
+                if (factor != 0) {
+                    for (int64_t h = 0; h < n; ++h) row[h] += factor * sums[h];
+                    own_value += factor * own;
+                }
+            }
+            Value* result = out.data() + g * n_others;
+            for (int64_t h = 0; h < n; ++h) result[h] += static_cast<Value>(row[h]);
+            if (is_lower) result[g] += static_cast<Value>(own_value);
+        }
+        for (int64_t h = 0; is_lower && h < stop - 1; ++h)
+            for (int64_t g = std::max(start, h + 1); g < stop; ++g)
+                out.data()[h * n_others + g] +=
+                    static_cast<Value>(values[(g - start) * n_others + h]);
+    }
+}
+
 // Write the counts of some columns, a row of `dense` for each, a column for each graph.
 void fill_columns(In<int64_t> ptr, In<int32_t> columns, In<double> counts,
                   In<int64_t> place_of_column, Out<double, 2> dense) {
@@ -253,6 +319,8 @@ void bind_postings(nb::module_& m) {
     define(m, "fill_postings", fill_postings<Offset>);
     define(m, "row_costs", row_costs<Offset>);
     define(m, "add_shared", add_shared<Offset>);
+    define(m, "add_levels", add_levels<Offset, float>);
+    define(m, "add_levels", add_levels<Offset, double>);
 }
 
 }  // namespace

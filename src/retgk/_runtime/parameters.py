@@ -76,6 +76,16 @@ class OneOf(NamedTuple):
         return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
 
 
+class Name(NamedTuple):
+    """A text that names something."""
+
+    def holds(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def __str__(self) -> str:
+        return "a name"
+
+
 class Each(NamedTuple):
     """A tuple or list, each of whose items is such a thing."""
 
@@ -134,7 +144,10 @@ DEPTH: Constraints = {"depth": (Whole(0, MAX_ROUNDS),)}
 PEERS: Constraints = {"n_jobs": EVERYWHERE["n_jobs"], "normalize": (FLAG,)}
 """Parameters that all kernels of other authors have."""
 
-START: Constraints = {"start": (OneOf(("labels", "degrees", "none")),)}
+START: Constraints = {
+    "start": (OneOf(("labels", "degrees", "none")),),
+    "labels": (NONE, *several(Name())),
+}
 ROUNDS: Constraints = {"n_iter": (Whole(0, MAX_ROUNDS),)}
 VECTORS: Constraints = {
     "n_components": (Whole(1, 1 << 24), Each(Whole(1, 1 << 24))),
@@ -148,6 +161,7 @@ PREDICTORS: Constraints = {
     "n_jobs": EVERYWHERE["n_jobs"],
     "C": several(Number("()", 0)),
     "candidates": (OneOf(("auto", None)), Mapped()),
+    "solver": (OneOf(("auto", "svm", "ridge")),),
     "n_landmarks": (NONE, Whole(1)),
     "verbose": (Whole(0), FLAG),
 }

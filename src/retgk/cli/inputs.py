@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retgk.io.molecules import MoleculeStream, SmilesReading
     from retgk.search.index import SourcePiece
 
-_WORDS = {"groups": "group", "pairs": "pair", "predicted": "prediction"}
+_WORDS = {"groups": "group", "subjects": "subject", "predicted": "prediction"}
 
 STREAMED = 20_000
 """Molecules up to which a file is read as a whole."""
@@ -182,12 +182,12 @@ def column_values(
 
 
 def source_smiles(source: str, dataset: GraphDataset) -> list[str]:
-    if dataset.smiles is None:
+    if dataset.graphs.smiles is None:
         raise InvalidInputError(
             f"scaffolds are those of molecules, and {source} is no file of SMILES; use --groups or "
             "--split with a file"
         )
-    return list(dataset.smiles)
+    return list(dataset.graphs.smiles)
 
 
 def molecule_file(source: str, reading: Reading) -> Path | None:
@@ -215,8 +215,9 @@ def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:
 
 def reading_options(reading: Reading) -> dict[str, Any]:
     given = {**vars(reading), **reading.named_values(), "symmetrize": reading.directions}
-    own = ("data_home", "use_labels", "use_attributes", "use_edge_labels", "symmetrize_by")
-    return {name: value for name, value in given.items() if value is not None and name not in own}
+    own = {name for name in given if name.startswith("use_")} | {"data_home", "symmetrize_by"}
+    found = {name: value for name, value in given.items() if value is not None and name not in own}
+    return found if reading.use_weights else found | {"weight": None}
 
 
 def _read_by_name(name: str, reading: Reading) -> GraphDataset:
@@ -238,6 +239,9 @@ def _read_by_name(name: str, reading: Reading) -> GraphDataset:
             name,
             reading.data_home,
             symmetrize=reading.directions,
+            weight_column=reading.weight_column,
+            negative=reading.negative or "error",
+            skip_invalid=reading.skip_invalid,
             max_bytes=reading.max_bytes,
         )
     )
@@ -272,8 +276,8 @@ def _with_targets(dataset: GraphDataset, reading: Reading) -> GraphDataset:
 
 @contextmanager
 def left_out_as_note(common: Common) -> Iterator[None]:
-    """Show the warning about molecules that were left out, as asked, as a note."""
-    from retgk.io.molecules import LeftOutWarning
+    """Show the warning about graphs that were left out, as asked, as a note."""
+    from retgk.errors import LeftOutWarning
 
     with warnings.catch_warnings():
         show_other = warnings.showwarning
@@ -423,9 +427,11 @@ MaxSteps = Annotated[
 # What a model remembers, by kind of graphs; only attributes of atoms have another field here.
 _OPTIONS = {
     "molecules": ("attributes", "add_hydrogens", "bond_orders", "bond_types"),
-    "networkx": ("label", "attributes", "categorical", "weight", "edge_label"),
-    "edges": ("weighted",),
-    "arrays": ("negative",),
+    "networkx": ("label", "attributes", "categorical", "weight", "edge_label", "negative"),
+    "edges": ("weight", "edge_label", "negative"),
+    "json": ("negative",),
+    "tu": ("weight_column", "negative"),
+    "arrays": ("negative", "fisher_z", "threshold", "density"),
 }
 _FORM = ("symmetrize", "delimiter", "missing", "variable")
 
@@ -469,6 +475,9 @@ def as_fitted(reading: Reading, fitted: FittedReading | None, source: str) -> Re
         "use_labels": reading.use_labels and fitted.labels,
         "use_attributes": reading.use_attributes and fitted.attributes,
         "use_edge_labels": reading.use_edge_labels and fitted.edge_labels,
+        "use_weights": reading.use_weights
+        and fitted.options.get("weight", True) is not None
+        and fitted.options.get("weighted", True),
     }
     named = reading.named_values() if fitted.kind == "networkx" else {}
     for name in _OPTIONS.get(fitted.kind, ()):

@@ -199,12 +199,16 @@ class Reading:
     ] = None
     weight: Annotated[
         str | None,
-        _reading(help="GraphML, GML, JSON: edge data that is the weight; weight by default."),
+        _reading(
+            help="GraphML, GML, JSON: edge data that is the weight; weight by default. Edge lists: "
+            "number of the column, 3 or more; a third column of numbers by default."
+        ),
     ] = None
     edge_label: Annotated[
         list[str] | None,
         _reading(
-            help="GraphML, GML, JSON: edge data that is the label of an edge; several make one."
+            help="GraphML, GML, JSON: edge data that is the label of an edge; several make one. "
+            "Edge lists: numbers of columns."
         ),
     ] = None
     missing: Annotated[
@@ -214,9 +218,17 @@ class Reading:
             "own, NaN (see --impute-attributes), or both; an error by default."
         ),
     ] = None
-    weighted: Annotated[
-        bool | None,
-        _reading("--weighted/--no-weighted", help="Edge lists: the third column holds weights."),
+    use_weights: Annotated[
+        bool,
+        _reading(
+            " /--no-weights", help="GraphML, GML, JSON, edge lists: leave out weights of edges."
+        ),
+    ] = True
+    weight_column: Annotated[
+        int | None,
+        _reading(
+            min=0, help="TU text: column of NAME_edge_attributes.txt that is the weight, from 0."
+        ),
     ] = None
     delimiter: Annotated[str | None, _reading(help="Edge lists: what separates columns.")] = None
     symmetrize: Annotated[
@@ -231,8 +243,22 @@ class Reading:
     negative: Annotated[
         Literal["error", "absolute", "positive", "split"] | None,
         _reading(
-            help="Matrices: negative weights become absolute values, no edges, or edges of a "
+            help="Negative weights become absolute values, no edges, or edges of a "
             "second part of the graph with labels + and -; an error by default."
+        ),
+    ] = None
+    fisher_z: Annotated[
+        bool | None,
+        _reading("--fisher-z", help="Matrices of correlations: Fisher's z, without the diagonal."),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        _reading(help="Matrices: leave out edges of smaller absolute weight, and the diagonal."),
+    ] = None
+    density: Annotated[
+        float | None,
+        _reading(
+            help="Matrices: keep this share of the pairs of nodes, the strongest, of every graph."
         ),
     ] = None
     smiles_column: Annotated[str | None, _reading(help="CSV: column of the SMILES strings.")] = None
@@ -265,7 +291,8 @@ class Reading:
         bool,
         _reading(
             "--skip-invalid",
-            help="Leave out SMILES that RDKit cannot read, and say so; others keep their numbers.",
+            help="Leave out SMILES that RDKit cannot read, rows without SMILES or target, and "
+            "graphs without nodes, with their targets, and say so; others keep their numbers.",
         ),
     ] = False
     targets: Annotated[
@@ -297,13 +324,13 @@ class Reading:
         return self.symmetrize_by or self.symmetrize
 
     def named_values(self) -> dict[str, Any]:
+        """Options that name values; an empty list says that there are none, which warns of none."""
+        on_edges = self.edge_label or (self.edge_label if self.use_edge_labels else [])
         return {
             "label": _one_or_several(self.label),
-            "attributes": self.attributes,
+            "attributes": self.attributes or (self.attributes if self.use_attributes else []),
             "categorical": _categories(self.categorical),
-            "edge_label": self.edge_label
-            if self.edge_label == []
-            else _one_or_several(self.edge_label),
+            "edge_label": on_edges if on_edges == [] else _one_or_several(on_edges),
         }
 
 
@@ -545,8 +572,8 @@ class Learning:
             "--n-components",
             "-D",
             min=VECTORS["n_components"][0].least,
-            help="Random features instead of the exact kernel; 1024 of more than 5,000 graphs. For "
-            "the exact one: --kernel retgk-exact.",
+            help="Random features instead of the exact kernel; 1024 of over 10^12 pairs of nodes. "
+            "For the exact one: --kernel retgk-exact.",
         ),
     ] = None
     C: Annotated[list[float] | None, _learning("--C", help="Candidate for C; repeatable.")] = None

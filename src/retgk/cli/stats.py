@@ -33,8 +33,10 @@ from retgk.cli.outputs import Table, check_new_file, check_output, report_output
 from retgk.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retgk.io.dataset import GraphDataset
-    from retgk.stats.results import PopulationTest
+    from retgk.stats.results import PairOfGroups, PopulationTest
 
 _test = in_panel("Test")
 _PICTURES = (".png", ".svg", ".pdf")
@@ -56,6 +58,15 @@ NodeOutput = Annotated[
     typer.Option(
         metavar="FILE",
         help="Table to write with a row for every node: above 0, it speaks for the first group.",
+    ),
+]
+EdgeOutput = Annotated[
+    str | None,
+    FileRole.WRITTEN,
+    typer.Option(
+        metavar="FILE",
+        help="Table to write with a row for every edge, where nodes correspond: its statistic, "
+        "p-values, mean weights and subnetwork.",
     ),
 ]
 Figure = Annotated[
@@ -98,19 +109,30 @@ class Testing:
     paired: Annotated[
         bool, _test("--paired", help="Graph i of GRAPHS and graph i of OTHERS are a pair.")
     ] = False
-    pairs: Annotated[
+    subjects: Annotated[
         str | None,
         FileRole.READ,
         _test(
             metavar="COLUMN|FILE",
-            help="Column of the table of GRAPHS or --targets, or text file of one line per graph: "
-            "names of pairs.",
+            help="Column or text file as for --groups: the subject of every graph. Labels are "
+            "permuted within subjects that have graphs of several groups, or between subjects.",
         ),
     ] = None
     nodes_correspond: Annotated[
         bool,
-        _test("--nodes-correspond", help="Node i is the same in all graphs: test every node too."),
+        _test(
+            "--nodes-correspond",
+            help="Node i is the same in all graphs: compare edge with edge and node with node.",
+        ),
     ] = False
+    subnetwork_p: Annotated[
+        float | None,
+        _test(
+            "--subnetwork-p",
+            help="P-value of a single edge from which on edges make subnetworks; by the number of "
+            "nodes, 0.01 at most.",
+        ),
+    ] = None
     n_permutations: Annotated[
         int, _test(min=1, help="Random relabellings, or all if they are fewer.")
     ] = 9999
@@ -122,7 +144,14 @@ class Testing:
     scale_attributes: ScaleAttributes = "raw"
 
     def parameters(self, walks: Walks) -> dict[str, Any]:
-        settings = {"n_permutations": self.n_permutations, "confidence": self.confidence}
+        if self.subnetwork_p is not None and not self.nodes_correspond:
+            raise InvalidInputError("--subnetwork-p is of --nodes-correspond; give that too")
+        settings = {
+            "n_permutations": self.n_permutations,
+            "confidence": self.confidence,
+            "nodes_correspond": self.nodes_correspond,
+            "subnetwork_p": self.subnetwork_p,
+        }
         names = ("compare", "engine", "scale_attributes", "bandwidth", "depth")
         defaults = Testing()
         given = {name: getattr(self, name) != getattr(defaults, name) for name in names}
@@ -144,10 +173,11 @@ class Testing:
 @command(
     name="test",
     examples=[
-        "retgk test patients.npy controls.npy --negative absolute --nodes-correspond",
+        "retgk test patients.npy controls.npy --negative split --fisher-z --nodes-correspond",
         "retgk test before/ after/ --paired",
         "retgk test scans.npz --targets group.txt --groups site.txt --figure test.png",
         "retgk test scans/ --targets subjects.csv --target-column diagnosis --groups site",
+        "retgk test scans/ --targets visits.csv --target-column visit --subjects subject",
         "retgk test PTC_MR --kernel wl --json",
         "retgk test molecules.csv --target-column solubility --association",
     ],
@@ -161,6 +191,7 @@ def population_test(
     second: Second = None,
     output: OptionalOutput = None,
     nodes_output: NodeOutput = None,
+    edges_output: EdgeOutput = None,
     figure: Figure = None,
 ) -> None:
     """
@@ -170,7 +201,10 @@ def population_test(
     more; targets with fractions are values. A table written with -o has a row for every graph, with
     how much it is like each group.
     """
-    _check_outputs(output, nodes_output, figure)
+    tables = {"--nodes-output": nodes_output, "--edges-output": edges_output}
+    _check_outputs(output, tables, figure)
+    if edges_output is not None and not testing.nodes_correspond:
+        raise InvalidInputError("--edges-output is of --nodes-correspond; give that too")
     watch = Stopwatch()
     with watch.timing("read"):
         parts = _read_parts(source, second, reading, common)
@@ -184,26 +218,35 @@ def population_test(
         write_table(table, output, json=common.json)
     if nodes_output is not None:
         write_table(_witness_table(parts, result), nodes_output, json=common.json)
-    if common.json:
-        if output != "-":
-            print_record({**result.to_dict(), "seconds": watch.seconds})
-        return
-    if output is not None:
+    if edges_output is not None:
+        write_table(_edge_table(result), edges_output, json=common.json)
+    if output is not None and not common.json:
         report_output(table.shape, output, common, watch, p_value=result.p_value)
     if output != "-":
-        print_lines(str(result))
-        _print_nodes(result)
-    for path in (figure, nodes_output):
-        if path is not None:
+        _print_result(result, common, watch)
+    if not common.json:
+        for path in filter(None, (figure, *tables.values())):
             note(common, f"wrote {path}")
 
 
-def _check_outputs(output: str | None, nodes_output: str | None, figure: Path | None) -> None:
-    for path in (output, nodes_output):
+def _print_result(result: PopulationTest, common: Common, watch: Stopwatch) -> None:
+    if common.json:
+        pairs = {"pairwise": [pair.to_dict() for pair in _pairs_of(result)]}
+        print_record({**result.to_dict(), **pairs, "seconds": watch.seconds})
+        return
+    print_lines(str(result))
+    _print_pairs(result)
+    _print_nodes(result)
+    _print_edges(result)
+
+
+def _check_outputs(output: str | None, tables: dict[str, str | None], figure: Path | None) -> None:
+    for path in (output, *tables.values()):
         if path is not None:
             check_output(path, has_matrix=False)
-    if nodes_output == "-":
-        raise InvalidInputError("--nodes-output writes a file; give a name instead of -")
+    for option, path in tables.items():
+        if path == "-":
+            raise InvalidInputError(f"{option} writes a file; give a name instead of -")
     if figure is not None:
         if figure.suffix.lower() not in _PICTURES:
             raise InvalidInputError(
@@ -251,42 +294,25 @@ def _run(
     from retgk.stats.tests import association_test, k_sample_test, two_sample_test
 
     settings = testing.parameters(walks)
-    groups = _values_of(testing.groups, parts, reading, "groups")
+    for option in ("groups", "subjects"):
+        settings[option] = _values_of(getattr(testing, option), parts, reading, option)
     if len(parts) == 2:
         if testing.association:
             raise InvalidInputError("--association is for the targets of one source")
-        settings |= {
-            "pairs": _pairs(testing, parts, reading),
-            "nodes_correspond": testing.nodes_correspond,
-        }
         first, second = (data for _, data in parts)
-        result = two_sample_test(first, second, groups=groups, **settings)
+        result = two_sample_test(first, second, pairs=testing.paired, **settings)
         return replace(result, group_names=tuple(_names_of_parts(parts)))
     data = parts[0][1]
     targets = required_targets(data)
     if testing.association or _are_values(targets):
-        for option, given in (
-            ("--paired", testing.paired),
-            ("--pairs", testing.pairs),
-            ("--nodes-correspond", testing.nodes_correspond),
-        ):
-            if given:
-                raise InvalidInputError(f"{option} is for groups, and the targets are values")
-        return association_test(data, targets, groups=groups, **settings)
-    settings["nodes_correspond"] = testing.nodes_correspond
+        if testing.paired:
+            raise InvalidInputError("--paired is for groups, and the targets are values")
+        return association_test(data, targets, **settings)
     if len(np.unique(targets)) == 2:
-        settings["pairs"] = _pairs(testing, parts, reading)
-        return two_sample_test(data, by=targets, groups=groups, **settings)
-    if testing.paired or testing.pairs is not None:
-        raise InvalidInputError("pairs are for two groups; use --groups")
-    return k_sample_test(data, by=targets, groups=groups, **settings)
-
-
-def _pairs(testing: Testing, parts: list[tuple[str, GraphDataset]], reading: Reading) -> Any:
-    """Names of pairs, True where they are in order, None where there are none."""
-    if testing.paired and testing.pairs is not None:
-        raise InvalidInputError("--paired and --pairs both say what pairs are; leave out one")
-    return testing.paired or _values_of(testing.pairs, parts, reading, "pairs")
+        return two_sample_test(data, by=targets, pairs=testing.paired, **settings)
+    if testing.paired:
+        raise InvalidInputError("--paired is for two groups; name subjects with --subjects")
+    return k_sample_test(data, by=targets, **settings)
 
 
 def _names_of_parts(parts: list[tuple[str, GraphDataset]]) -> list[str]:
@@ -361,6 +387,32 @@ def _witness_table(parts: list[tuple[str, GraphDataset]], result: PopulationTest
     )
 
 
+_MOST_GROUPS = 10  # of which pairs are tested without being asked for
+
+
+def _pairs_of(result: PopulationTest) -> Sequence[PairOfGroups]:
+    return result.pairwise if 2 < len(result.group_names) <= _MOST_GROUPS else ()
+
+
+def _print_pairs(result: PopulationTest) -> None:
+    pairs = [pair for pair in _pairs_of(result) if pair.test is not None]
+    rows = [
+        [
+            f"{pair.first} - {pair.second}",
+            f"{pair.test.effect.value:.3g}" if pair.test is not None else "",
+            f"{pair.p_value:.4g}",
+            f"{pair.corrected_p_value:.4g}",
+        ]
+        for pair in pairs
+    ]
+    if rows:
+        print_table(["groups", "effect", "p", "corrected p"], rows)
+
+
+def _groups_of_columns(result: PopulationTest) -> list[str]:
+    return [f" {name}" for name in result.group_names] or [""]
+
+
 def _print_nodes(result: PopulationTest) -> None:
     import numpy as np
 
@@ -368,7 +420,7 @@ def _print_nodes(result: PopulationTest) -> None:
         return
     table = result.nodes
     order = np.lexsort([-table.effect, table.corrected_p_value])[:_SHOWN]
-    header = ["node", "effect", "p", "corrected p", *(f"strength {n}" for n in result.group_names)]
+    strengths = [f"strength{name}" for name in _groups_of_columns(result)]
     rows = [
         [
             table.name(int(node)),
@@ -379,4 +431,43 @@ def _print_nodes(result: PopulationTest) -> None:
         ]
         for node in order
     ]
-    print_table(header, rows)
+    print_table(["node", "effect", "p", "corrected p", *strengths], rows)
+
+
+def _print_edges(result: PopulationTest) -> None:
+    import numpy as np
+
+    if result.edges is None:
+        return
+    table = result.edges
+    order = np.lexsort([-np.abs(table.statistic), table.corrected_p_value])[:_SHOWN]
+    weights = [f"weight{name}" for name in _groups_of_columns(result)]
+    rows = [
+        [
+            "{}-{}".format(*table.ends[edge]),
+            f"{table.statistic[edge]:.3g}",
+            f"{table.p_value[edge]:.4g}",
+            f"{table.corrected_p_value[edge]:.4g}",
+            *(f"{value:.4g}" for value in table.mean_weights[edge]),
+        ]
+        for edge in order
+    ]
+    statistic = "F" if len(result.group_names) > 2 else "t"
+    print_table(["edge", statistic, "p", "corrected p", *weights], rows)
+
+
+def _edge_table(result: PopulationTest) -> Table:
+    assert result.edges is not None  # nodes correspond
+    table = result.edges
+    weights = [f"weight{name}" for name in _groups_of_columns(result)]
+    return Table(
+        {
+            "node": table.ends[:, 0],
+            "other": table.ends[:, 1],
+            "statistic": table.statistic,
+            "p_value": table.p_value,
+            "corrected_p_value": table.corrected_p_value,
+            **dict(zip(weights, table.mean_weights.T, strict=True)),
+            "subnetwork": table.subnetwork,
+        }
+    )

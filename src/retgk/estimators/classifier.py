@@ -15,27 +15,29 @@ from retgk._runtime.names import RandomState, whole_seed
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
-    MAX_EXACT_GRAPHS,
     Candidates,
+    Demand,
     Fitting,
     GraphPredictor,
+    Machines,
     decision_values,
     fit_task,
-    is_embedded,
-    kernel_to_fit,
     taken_by,
     tells_callbacks,
+    way_to_fit,
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import check_fit
 from retgk.kernels.kernel import GraphKernel
-from retgk.learning.folds import FoldMaker
+from retgk.learning.folds import FoldMaker, leaves_one_out_for
 from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial, mean_hits
-from retgk.learning.ridge import landmarks_of
-from retgk.learning.selection import Score, classification_task
+from retgk.learning.selection import ClassificationTask, Score, classification_task
 from retgk.learning.svm import SupportVectors, one_vs_rest_from_pairs
 from retgk.learning.targets import training_set, warn_of_contradictions
+
+ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
+SolverName = Literal["auto", "svm", "ridge"]
 
 
 class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -44,19 +46,21 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
 
     The defaults need no tuning: parameters are chosen by cross-validation on the training graphs.
     The first candidates of `RetGK` are kept, with the best C, unless others beat them by more than
-    one standard error of the gain over the folds, and by more than one graph. With random features
-    of more than 5,000 graphs, regularised least squares on landmark graphs take the place of the
-    support vector machine.
+    one standard error of the gain over the folds, and by more than one graph. For more than ten
+    classes or some 5,000 graphs, regularised least squares take the place of the support vector
+    machine: on all graphs, or on landmarks of more than 20,000. `method_` says what was taken.
 
     Parameters
     ----------
     kernel : GraphKernel or "auto", default="auto"
         Kernel of graphs: `RetGK`, `WeisfeilerLehman`, ..., sums and products of them, or your own.
-        "auto" is `RetGK`: exact up to 5,000 graphs and 1,000,000 nodes (times the root of the
-        number of ways in which attributes enter), a minute or so of work; by 1,024 random
-        features above.
+        "auto" is `RetGK`: exact up to 10^12 pairs of nodes with the same label (counted once for
+        each way in which attributes enter), which 20,000 graphs of molecules are far below; by
+        random features above.
+        Graphs whose labels have several columns, as those of molecules, get `molecule_kernel`.
     C : float or sequence of float, default=(1, 10, 100, 1000)
-        Penalty of errors; of several, cross-validation chooses.
+        Penalty of errors; of several, cross-validation chooses. Least squares extend the default
+        by up to three powers of ten where its end is the best.
     candidates : "auto", dict or None, default="auto"
         Values of parameters of the kernel to choose from, by name: ``{"depth": (0, 2)}``, or
         ``{"k1__structure__gamma": (1.0, 5.0)}`` for a sum. "auto" takes the usual ones of the
@@ -67,7 +71,9 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         Folds: a number, which makes shuffled stratified ones, a splitter of scikit-learn, or
         (train, test) pairs; None is 5. A class with fewer graphs than folds is missing from some
         test parts; a class with a single graph is never tested. With `groups` in `fit`, a number
-        makes the folds of `StratifiedGroupKFold` (of `GroupKFold` for several labels).
+        makes the folds of `StratifiedGroupKFold` (of `GroupKFold` for several labels). Where it is
+        a number and there are no groups, least squares on all graphs leave out every graph alone
+        instead, and folds are parts by which these values are scored.
     scoring : str, callable or None, default=None
         By what candidates are chosen: any scorer of scikit-learn, such as ``"roc_auc"`` or
         ``"balanced_accuracy"``, or a callable with (estimator, X, y), whose estimator answers
@@ -76,9 +82,14 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     class_weight : dict, "balanced" or None, default=None
         Factor of C for every class, as in `SVC`; the default score of the cross-validation has
         the same weights. For several labels, of 0 and 1.
+    solver : {"auto", "svm", "ridge"}, default="auto"
+        Support vector machine, or regularised least squares with leave-one-out. "auto" takes
+        support vectors up to ten classes (45 labels) and 3 * 10^7 pairs of graphs, and least
+        squares for more.
     n_landmarks : int, optional
-        Graphs that regularised least squares are expressed in; more are more accurate, at a
-        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
+        Graphs that least squares are expressed in; more are more accurate, at a cost that grows
+        with their square. By default all, or, of more than 20,000 graphs, as many as 2 GiB of
+        kernel values allow, 10,000 at most.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
         The kernel has the same, unless it has its own.
@@ -106,11 +117,14 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     best_index_ : int
         Their place in `cv_results_`.
     cv_results_ : dict
-        Scores of all candidates, as in `GridSearchCV`.
+        Scores of all candidates, as in `GridSearchCV`. Where kernels are compared on landmarks
+        first, the last rows are those of the chosen one on all graphs.
     n_splits_ : int
         Number of folds. With none (every class has one graph) the first candidates are taken.
     solver_ : {"support vectors", "ridge"}
         What found the coefficients.
+    method_ : str
+        Kernel and machine in words, and why these.
     reading_ : Reading or None
         How the fitted graphs were read; new ones are read alike.
     support_ : ndarray of int64, shape (n_support,)
@@ -118,7 +132,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
     support_names_, support_smiles_ : ndarray of str, shape (n_support,), or None
         Their names, if `fit` got a data set that has some, and their SMILES, if it got such.
     support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels)
-        Their classes as places in `classes_`, or their labels.
+        Their classes as places in `classes_`, or their labels, -1 where one is missing.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients: one row for two classes; else one for each pair of classes ("support
         vectors") or each class ("ridge"); for several labels, one for each.
@@ -165,7 +179,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         candidates: Candidates = "auto",
         cv: FoldMaker | None = 5,
         scoring: Scoring = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        class_weight: ClassWeight = None,
+        solver: SolverName = "auto",
         n_landmarks: int | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -177,6 +192,7 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         self.cv = cv
         self.scoring = scoring
         self.class_weight = class_weight
+        self.solver = solver
         self.n_landmarks = n_landmarks
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -199,8 +215,9 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         X : GraphBatch, GraphDataset or anything that `as_batch` takes
             Training graphs.
         y : array-like, shape (n_graphs,) or (n_graphs, n_labels), optional
-            Class of every graph, or a row of labels, which are zero or one; may be left out for
-            a data set, which has its own.
+            Class of every graph, or a row of labels, which are zero or one, and NaN where it is
+            not known: the graph then says nothing of that label. May be left out for a data set,
+            which has its own.
         sample_weight : array-like, shape (n_graphs,), optional
             Weights of the graphs: one of weight 2 counts as two, one of weight 0 is left out.
             Bandwidths and scales of nodes count each graph once.
@@ -221,19 +238,31 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
             task = classification_task(data, self.class_weight, self.cv, seed)
             self.classes_, self.multilabel_ = task.outcomes.classes, task.is_multilabel
             warn_of_contradictions(data, False, self.n_jobs)
-            kernel, n_graphs = kernel_to_fit(self, data.batch), len(data.batch)
-            if not is_embedded(kernel) or n_graphs <= MAX_EXACT_GRAPHS:
-                solver, columns = task.support_vectors(), np.arange(n_graphs)
-            else:
-                solver, columns = task.ridge(), landmarks_of(n_graphs, seed, self.n_landmarks)
+            way = way_to_fit(self, data.batch, self._demand(task), seed)
             score: Score = mean_hits(task.trial, task.weights)
             if self.scoring is not None:
                 score = fold_scorer(self.scoring, self, task.trial)
-            fitting = Fitting(self, data, solver, columns, task.trial.folds, score, seed)
-            decisions = fitting.fit(kernel)
+            machines = Machines(task.support_vectors, task.ridge, task.trial.folds)
+            fitting = Fitting.by(way, self, data, machines, score, seed)
+            decisions = fitting.fit(way.kernel)
             self.support_codes_ = task.truth[np.searchsorted(data.positions, self.support_)]
             self._fit_calibration(task.trial, decisions)
         return self
+
+    def _demand(self, task: ClassificationTask) -> Demand:
+        n_classes = len(self.classes_)
+        n_machines = n_classes if self.multilabel_ else n_classes * (n_classes - 1) // 2
+        outputs = f"{n_classes:,} {'labels' if self.multilabel_ else 'classes'}"
+        why = "as asked for" if self.solver == "ridge" else None
+        if (task.truth < 0).any():
+            why = "some labels are missing"
+            if self.solver == "svm":
+                raise InvalidInputError(
+                    "solver='svm' needs all labels of all graphs, and some are missing (NaN); use "
+                    "solver='auto' or 'ridge', which leave these out"
+                )
+        leaves_one_out = leaves_one_out_for(self.cv, task.trial.data.grouping)
+        return Demand(n_machines, outputs, leaves_one_out, why, self.solver == "svm")
 
     def after_loading(self) -> None:
         n_classes = len(self.classes_)
@@ -245,7 +274,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         self._check_machine(n_classes * (n_classes - 1) // 2 if is_paired else n_scores)
         shape = (len(self.support_), *((n_classes,) if self.multilabel_ else ()))
         check_shape("support_codes_", self.support_codes_, *shape)
-        check_codes("support_codes_", self.support_codes_, 2 if self.multilabel_ else n_classes)
+        n_codes, first = (3, -1) if self.multilabel_ else (n_classes, 0)
+        check_codes("support_codes_", self.support_codes_ - first, n_codes)
         coef, intercept = self.calibration_coef_, self.calibration_intercept_
         if (coef is None) != (intercept is None):
             raise InvalidInputError("half of the calibration is missing")

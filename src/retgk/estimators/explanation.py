@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from retgk.io.convert import GraphsLike
 from retgk.kernels.gradients import LineEnds, line_gradients
 from retgk.kernels.graph import squared_mmd_from_products
 from retgk.kernels.kernel import Scaled, Sum
+from retgk.kernels.others.colour_shares import ColourLines, counts_colours
 from retgk.learning.outcomes import ClassOutcomes, LabelOutcomes, ValueOutcomes
 from retgk.learning.svm import Machine, SupportVectors, one_vs_rest_from_pairs
 
@@ -116,7 +118,7 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
     check_is_fitted(model, "dual_coef_")
     check_parameters({"n_training": (Whole(0),)}, {"n_training": n_training})
     outputs = _outputs_of(model)
-    kernels = _mean_kernels(model.kernel_)
+    terms = _terms(model.kernel_, model.n_jobs)
     batch = model.kernel_.new(X)
     wanted = outputs.codes_of(target, len(batch))
     parts = []
@@ -124,40 +126,93 @@ def explanation(model: Any, X: GraphsLike, target: Any, n_training: int) -> Expl
         for start in range(0, max(1, len(batch)), _GRAPHS_AT_A_TIME):
             rows = slice(start, start + _GRAPHS_AT_A_TIME)
             some = None if wanted is None else wanted[rows]
-            parts.append(_explained(model, batch[rows], kernels, outputs, some, int(n_training)))
+            parts.append(_explained(model, batch[rows], terms, outputs, some, int(n_training)))
             advance(len(parts[-1]))
     return parts[0] if len(parts) == 1 else _joined(parts, batch)
 
 
-class _MeanKernel(NamedTuple):
-    """A term of a kernel: a kernel of mean embeddings, and how much it counts."""
+class _Compared(NamedTuple):
+    """New graphs in a term of a kernel."""
+
+    values: Floats
+    """Kernel with the support graphs, shape (n, n_support)."""
+    squared: Floats
+    """Squared distances to them."""
+    shares: Callable[[Floats, Floats], Floats]
+    """Shares of nodes from coefficients of support graphs, and the rises that they add up to."""
+
+
+class _Term(Protocol):
+    """A term of a kernel, and how much it counts: a function of vectors that are sums of nodes'."""
 
     weight: float
-    kernel: Any
-    products: Floats
-    """Of the support graphs with their mean."""
-    norms: Floats
+    mean_values: Floats
+    """Kernel of the mean of the support graphs with these."""
+
+    def compared(self, batch: GraphBatch) -> _Compared:
+        """Put new graphs beside the support graphs."""
+
+
+class _MeanTerm(_Term):
+    """A kernel of mean embeddings."""
+
+    def __init__(self, weight: float, kernel: RetGK, n_jobs: int | None) -> None:
+        self.weight, self.kernel, self.n_jobs = weight, kernel, n_jobs
+        own = kernel.engine_
+        self.of_mean = own.mean_products(), own.squared_norms()
+        self.mean_values = self._ends(np.empty((0, 0)), np.empty(0)).mean_values(
+            kernel.graph_kernel_
+        )
+
+    def _ends(self, products: Floats, norms: Floats) -> LineEnds:
+        return LineEnds(products, norms, *self.of_mean)
+
+    def compared(self, batch: GraphBatch) -> _Compared:
+        new, own = self.kernel.compare(batch), self.kernel.graph_kernel_
+        ends = self._ends(new.products(), new.squared_norms())
+
+        def shares(coefficients: Floats, rises: Floats) -> Floats:
+            found = line_gradients(own, ends, coefficients, rises, self.n_jobs)
+            return _node_shares(new.node_values(*found), batch, rises)
+
+        squared = squared_mmd_from_products(ends.products, ends.norms, ends.fitted_norms)
+        return _Compared(ends.values(own), squared, shares)
+
+
+class _ColourTerm(_Term):
+    """A kernel of counts of colours."""
+
+    def __init__(self, weight: float, kernel: Any) -> None:
+        self.weight, self.kernel = weight, kernel
+        self.lines, self.norms = ColourLines.of(kernel), kernel.norms()
+        self.mean_values = self.lines.mean_values()
+
+    def compared(self, batch: GraphBatch) -> _Compared:
+        values, norms = self.kernel.rows_and_norms(batch)
+        squared = np.maximum(np.add.outer(norms, self.norms) - 2 * values, 0.0)
+        return _Compared(values, squared, partial(self.lines.node_shares, batch))
 
 
 def is_explained(kernel: Any) -> bool:
     """Whether nodes have shares in a fitted kernel."""
     if isinstance(kernel, Sum | Scaled):
         return all(map(is_explained, kernel.parts_))
-    return isinstance(kernel, RetGK)
+    return isinstance(kernel, RetGK) or counts_colours(kernel)
 
 
-def _mean_kernels(kernel: Any, weight: float = 1.0) -> list[_MeanKernel]:
-    """Terms of a kernel, each of which is a function of mean embeddings."""
+def _terms(kernel: Any, n_jobs: int | None, weight: float = 1.0) -> list[_Term]:
+    """Terms of a kernel, each of which is explained."""
     if isinstance(kernel, RetGK):
-        own = kernel.engine_
-        return [_MeanKernel(weight, kernel, own.mean_products(), own.squared_norms())]
+        return [_MeanTerm(weight, kernel, n_jobs)]
+    if counts_colours(kernel):
+        return [_ColourTerm(weight, kernel)]
     if isinstance(kernel, Sum):
-        return [term for part in kernel.parts_ for term in _mean_kernels(part, weight)]
+        return [term for part in kernel.parts_ for term in _terms(part, n_jobs, weight)]
     if isinstance(kernel, Scaled):
-        return _mean_kernels(kernel.parts_[0], weight * kernel.factor_)
+        return _terms(kernel.parts_[0], n_jobs, weight * kernel.factor_)
     raise InvalidInputError(
-        f"nodes have no shares in {kernel!r:.80}; explanations are there for RetGK, and for sums "
-        "and multiples of it"
+        f"nodes have no shares in {kernel!r:.80}; explanations are there for RetGK, "
+        "WeisfeilerLehman, WeisfeilerLehmanOA and MinMax of these, and for sums and multiples"
     )
 
 
@@ -229,21 +284,17 @@ def _outputs_of(model: Any) -> _Outputs:
 def _explained(
     model: Any,
     batch: GraphBatch,
-    kernels: Sequence[_MeanKernel],
+    terms: Sequence[_Term],
     outputs: _Outputs,
     codes: Ints | None,
     n_training: int,
 ) -> Explanation:
     """Explain some graphs, all at once."""
-    terms = []
-    for term in kernels:
-        new = term.kernel.compare(batch)
-        ends = LineEnds(new.products(), new.squared_norms(), term.products, term.norms)
-        terms.append((term, new, ends, ends.values(term.kernel.graph_kernel_)))
+    found = [term.compared(batch) for term in terms]
+    weights = [term.weight for term in terms]
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
-    rows = _weighted((term.weight, values) for term, _, _, values in terms)
-    means = [ends.mean_values(term.kernel.graph_kernel_) for term, _, ends, _ in terms]
-    mean_row = _weighted(zip((term.weight for term in kernels), means, strict=True))
+    rows = _weighted(weights, [own.values for own in found])
+    mean_row = _weighted(weights, [term.mean_values for term in terms])
     values = machine.decisions(rows)
     scores = outputs.scores(values)
     if codes is None:
@@ -254,15 +305,14 @@ def _explained(
     decisions = np.einsum("go,go->g", signs, values)
     start = np.einsum("go,o->g", signs, machine.decisions(mean_row[None])[0])
     shares, left = np.zeros(batch.n_nodes), decisions - start
-    for number, ((term, new, ends, own), mean) in enumerate(zip(terms, means, strict=True)):
+    for number, (term, own) in enumerate(zip(terms, found, strict=True)):
         pulls, rises = coefficients * term.weight, left
         if number < len(terms) - 1:  # the last term has all that is left, whatever was rounded
-            rises = np.einsum("gs,gs->g", pulls, own - mean)
+            rises = np.einsum("gs,gs->g", pulls, own.values - term.mean_values)
             left = left - rises
-        found = line_gradients(term.kernel.graph_kernel_, ends, pulls, rises, model.n_jobs)
-        shares += _node_shares(new.node_values(*found), batch, rises)
+        shares += own.shares(pulls, rises)
     training = _largest(np.abs(graph_shares), n_training)
-    squared = _weighted((term.weight, _squared_mmd(ends)) for term, _, ends, _ in terms)
+    squared = _weighted(weights, [own.squared for own in found])
     return Explanation(
         shares=shares,
         node_ptr=batch.node_ptr,
@@ -279,13 +329,10 @@ def _explained(
     )
 
 
-def _weighted(terms: Iterable[tuple[float, Floats]]) -> Floats:
+def _weighted(weights: Sequence[float], terms: Sequence[Floats]) -> Floats:
     """Sum of weighted arrays; one of weight one is the array itself, to the bit."""
-    return np.asarray(sum(values if weight == 1 else weight * values for weight, values in terms))
-
-
-def _squared_mmd(ends: LineEnds) -> Floats:
-    return squared_mmd_from_products(ends.products, ends.norms, ends.fitted_norms)
+    pairs = zip(weights, terms, strict=True)
+    return np.asarray(sum(values if weight == 1 else weight * values for weight, values in pairs))
 
 
 def _largest(values: Floats, count: int) -> Ints:
@@ -312,7 +359,8 @@ def _contrast(model: Any, squared: Floats, codes: Ints, is_positive: Flags) -> d
     if known.ndim == 1:
         is_other = known[None, :] != codes[:, None]
     else:
-        is_other = known.T[codes] != is_positive[:, None]
+        own = known.T[codes]
+        is_other = (own != is_positive[:, None]) & (own >= 0)
     squared[~is_other] = np.inf
     nearest = squared.argmin(axis=1)
     distances = np.sqrt(np.take_along_axis(squared, nearest[:, None], axis=1)[:, 0])

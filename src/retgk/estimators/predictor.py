@@ -29,6 +29,7 @@ from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.kernel import RetGK, new_engine, new_features
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
+from retgk.io.dataset import missing_targets, target_array
 from retgk.kernels.embedded import EmbeddedEngine
 from retgk.kernels.engine import Engine, GraphIntake, NodeFeatures, TakesGraphs, fit_intake
 from retgk.kernels.graph import (
@@ -38,8 +39,10 @@ from retgk.kernels.graph import (
     check_graph_kernel,
 )
 from retgk.kernels.kernel import Combination, GraphKernel
+from retgk.kernels.others.min_max import MoleculeTask, molecule_kernel
 from retgk.learning.folds import Fold
-from retgk.learning.ridge import LandmarkRidge
+from retgk.learning.outcomes import r2_of_known
+from retgk.learning.ridge import KernelRidge, RidgeMaker, landmarks_of, least_squares
 from retgk.learning.selection import (
     Choice,
     Score,
@@ -50,8 +53,8 @@ from retgk.learning.selection import (
     cross_validation_table,
     fold_mean,
 )
-from retgk.learning.svm import GraphProducts, Machine, Solver, fit_products
-from retgk.learning.targets import TrainingSet, targets_of
+from retgk.learning.svm import GraphProducts, Machine, Solver, empty_products, fit_products
+from retgk.learning.targets import TrainingSet, real_targets, targets_of
 from retgk.walks.exact import Costs, published_cost
 from retgk.walks.probabilities import Walks
 
@@ -75,13 +78,18 @@ def tells_callbacks(method: _Method) -> _Method:
     return managed
 
 
-MAX_EXACT_GRAPHS = 5_000
-MAX_EXACT_NODES = 1_000_000
+MOST_PAIRS = 1e12  # of nodes with the same label: what the exact kernel compares
+MOST_GRAM_BYTES = 8 * 20_480**2  # of the kernel matrix that a machine of all graphs needs: 3 GiB
+MOST_PAIRS_OF_GRAPHS = 3e7  # up to which support vectors are trained
+MOST_MACHINES = 45  # of pairs of classes: ten of these
+MOST_TO_SOLVE = 1e10  # multiplications for one kernel and penalty, where many kernels are compared
+FEW_LANDMARKS = 1_000  # which are enough to compare kernels
 
 GRAPHS_AT_A_TIME = 4096
 
 _SMALLER = "use kernel=RetGK(n_components=1024)"
 _COMPONENTS = 1024
+_COMPONENTS_OF_A_LABEL = 64
 
 
 class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
@@ -89,7 +97,7 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
 
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
-        *("kernel_", "solver_", "support_", "support_names_", "support_smiles_"),
+        *("kernel_", "solver_", "method_", "support_", "support_names_", "support_smiles_"),
         *("dual_coef_", "intercept_", "best_params_"),
         *("best_score_", "best_index_", "cv_results_", "n_splits_"),
     )
@@ -102,6 +110,7 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
     verbose: Any
     kernel_: GraphKernel
     solver_: str
+    method_: str
     support_: Ints
     support_names_: NDArray[Any] | None
     support_smiles_: NDArray[Any] | None
@@ -166,6 +175,12 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         - support graph s has the share :math:`a_s K(m_G, m_s)`; these, of which the largest are
           given, and the intercept b add up to the decision value too.
 
+        Kernels of refined labels (`WeisfeilerLehman`, `WeisfeilerLehmanOA`, and `MinMax` of them,
+        of which `molecule_kernel` is made) are functions of counts of colours: there integrated
+        gradients along the line from the mean counts give each colour a share, which goes in
+        equal parts to the nodes that have it; shares of colours that the graph does not have go to
+        all of its nodes alike. Of sums and multiples of kernels the shares add up.
+
         All of it is in decision units, for classifiers with probabilities too: those are a
         monotone function of decision values, and have no shares that add up.
 
@@ -212,7 +227,8 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         X : GraphBatch, GraphDataset or anything that `as_batch` takes
             Graphs.
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
-            Their classes, labels or values; may be left out for a data set.
+            Their classes, labels or values, of which several may be NaN and count for nothing;
+            may be left out for a data set.
         sample_weight : array-like, shape (n_graphs,), optional
             Weights of the graphs.
 
@@ -221,7 +237,17 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         float
             At most one, which is perfect.
         """
-        return float(super().score(X, targets_of(X, y), sample_weight))
+        given = targets_of(X, y)
+        targets = target_array(given)
+        missing = missing_targets(targets)
+        if targets.ndim != 2 or not missing.any():
+            return float(super().score(X, given, sample_weight))
+        predictions = self.predict(X)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if not is_classifier(self):
+            return r2_of_known(real_targets(targets), predictions, weights)
+        is_right = (missing | (predictions == targets)).all(axis=1)
+        return float(np.average(is_right, weights=weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,7 +296,7 @@ def taken_by(kernel: Any) -> Callable[[Any], Any]:
 
 
 def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
-    """The kernel that a user gives; RetGK, exact or by random features, for "auto"."""
+    """The kernel that a user gives; for "auto" RetGK, or that for labels of several columns."""
     if isinstance(model.kernel, GraphKernel):
         return model.kernel
     if model.kernel != "auto" or not isinstance(model.kernel, str):
@@ -278,11 +304,96 @@ def kernel_to_fit(model: GraphPredictor, batch: Any) -> GraphKernel:
             f"kernel must be 'auto' or a kernel such as RetGK() or WeisfeilerLehman(), got "
             f"{model.kernel!r:.80}"
         )
-    # the work of the exact kernel is the square of the nodes, for each candidate
+    columns = batch.label_columns
+    if len(columns) > 1:
+        task: MoleculeTask = "classification" if is_classifier(model) else "regression"
+        return molecule_kernel(task, labels=columns[0])
+    n_graphs = len(batch)
+    fits = 8.0 * n_graphs**2 <= MOST_GRAM_BYTES
+    share = 1.0 if fits else FEW_LANDMARKS / n_graphs
+    if _exact_pairs(batch) * share <= MOST_PAIRS:
+        return RetGK()
+    if len(batch.label_names) > _COMPONENTS:  # which few features would not tell apart
+        return RetGK(n_components=_COMPONENTS_OF_A_LABEL, feature_map="joint")
+    return RetGK(n_components=_COMPONENTS)
+
+
+def _exact_pairs(batch: GraphBatch) -> float:
+    """Pairs of nodes that the exact kernel compares: with the same label, for all candidates."""
     n_runs = len(RetGK().usual_candidates["scale_attributes"]) if batch.n_attributes else 1
-    n_nodes = batch.n_nodes * n_runs**0.5
-    is_large = len(batch) > MAX_EXACT_GRAPHS or n_nodes > MAX_EXACT_NODES
-    return RetGK(n_components=_COMPONENTS if is_large else None)
+    return float((np.bincount(batch.labels).astype(np.float64) ** 2).sum()) * n_runs
+
+
+class Demand(NamedTuple):
+    """What is asked of a machine."""
+
+    n_machines: int
+    """Support vector machines that it would be: of pairs of classes, or of labels."""
+    outputs: str
+    """What is predicted, in words."""
+    leaves_one_out: bool
+    """Whether out-of-fold values may be those of graphs left out one by one."""
+    why_ridge: str | None = None
+    """Why least squares are the machine in any case; empty where that needs no word."""
+    wants_svm: bool = False
+
+
+class Way(NamedTuple):
+    """Kernel and machine, and why these: decided by counted work alone, never by a clock."""
+
+    kernel: GraphKernel
+    columns: Ints
+    """Graphs that the machine is expressed in: all, or landmarks."""
+    words: str
+    is_ridge: bool = False
+    is_whole: bool = True
+    leaves_one_out: bool = False
+    few_columns: Ints | None = None
+    """Landmarks in which kernels are compared, where that is less work."""
+
+
+def way_to_fit(model: GraphPredictor, batch: Any, demand: Demand, seed: int) -> Way:
+    """
+    Choose the machine of a model for graphs.
+
+    Support vectors for what is as small as the sets of the paper; least squares for many graphs,
+    classes or labels, on all graphs while their kernel matrix takes 3 GiB, beyond on landmarks.
+    """
+    kernel, n_graphs = kernel_to_fit(model, batch), len(batch)
+    everything, n_bytes = np.arange(n_graphs), 8.0 * n_graphs**2
+    name = type(kernel).__name__
+    if model.kernel == "auto" and not isinstance(kernel, RetGK):
+        name = "kernel for molecules"
+    if isinstance(kernel, RetGK):
+        name = "random features" if is_embedded(kernel) else "exact kernel"
+    about = f"{n_graphs:,} graphs, {demand.outputs}"
+    why = demand.why_ridge
+    if why is None and model.kernel == "auto" and not isinstance(kernel, RetGK):
+        why = "labels of several columns"
+    if why is None and demand.n_machines > MOST_MACHINES:
+        why = f"support vectors would be {demand.n_machines:,} machines"
+    if why is None and n_graphs**2 > MOST_PAIRS_OF_GRAPHS:
+        why = f"support vectors would be of {n_graphs**2:.1e} pairs of graphs"
+    if why is None or demand.wants_svm:
+        return Way(kernel, everything, f"{name}, support vectors: {about}")
+    n_landmarks = model.n_landmarks or (n_graphs if n_bytes <= MOST_GRAM_BYTES else None)
+    columns = landmarks_of(n_graphs, seed, n_landmarks)
+    is_whole, n_columns = len(columns) == n_graphs, len(columns)
+    few = None
+    if n_columns > FEW_LANDMARKS and float(n_graphs) * n_columns**2 > MOST_TO_SOLVE:
+        few = landmarks_of(n_graphs, seed, FEW_LANDMARKS)
+    if is_whole:
+        machine = "ridge with leave-one-out" if demand.leaves_one_out else "ridge"
+    else:
+        machine, why = f"ridge on {n_columns:,} landmarks", _why_landmarks(model, n_bytes)
+    words = f"{name}, {machine}: {about}" + f"; {why}" * bool(why)
+    return Way(kernel, columns, words, True, is_whole, demand.leaves_one_out and is_whole, few)
+
+
+def _why_landmarks(model: GraphPredictor, n_bytes: float) -> str:
+    if model.n_landmarks is not None:
+        return "as many as asked for"
+    return f"all pairs of graphs would take {n_bytes / 2**30:,.0f} GiB"
 
 
 def is_embedded(kernel: GraphKernel) -> bool:
@@ -302,27 +413,54 @@ class Fitting:
     folds: Sequence[Fold]
     score: Score
     seed: int
+    words: str = ""
+    first: Fitting | None = None
+    """By what kernels are compared, where that is not the machine that is trained."""
+
+    @classmethod
+    def by(
+        cls, way: Way, model: Any, data: TrainingSet, machines: Machines, score: Score, seed: int
+    ) -> Fitting:
+        svm, ridge, folds = machines
+        if svm is not None and not way.is_ridge:
+            return cls(model, data, svm(), way.columns, folds, score, seed, way.words)
+        own, first = ridge(least_squares(way.is_whole, way.leaves_one_out)), None
+        if way.few_columns is not None:
+            few = ridge(least_squares(False, False))
+            first = cls(model, data, few, way.few_columns, folds, score, seed)
+        return cls(model, data, own, way.columns, folds, score, seed, way.words, first)
 
     def fit(self, kernel: GraphKernel) -> list[Floats]:
         """Choose and train; out-of-fold decision values are for a calibration."""
         model, log = self.model, FitLog(self.model.verbose, self.model)
+        log.info("%s", self.words)
         kernel = kernel.with_common(model.n_jobs, self.seed)
         kernel.check()
-        selection, choice = self._selected(kernel, self._candidates(kernel, log), log)
+        candidates, rows, scores = self._candidates(kernel, log), [], []
+        if self.first is not None and len(combinations_of(candidates)) > 1 and self.folds:
+            before, choice = self.first._selected(kernel, candidates, log)
+            candidates = {name: (choice.params[name],) for name in candidates}
+            rows, scores = before.rows, before.scores
+            log.info("chosen on %d landmarks: %s", len(self.first.columns), candidates)
+        selection, choice = self._selected(kernel, candidates, log)
+        usual = checked_penalties(signature(type(model)).parameters["C"].default)
+        if self.solver.name == KernelRidge.name and selection.penalties == usual:
+            choice = selection.extended(choice)
         log.info("chosen: %s, score %.4f", choice.params, fold_mean(choice.scores))
         with log.seconds("training on %d graphs", len(self.data.batch)):
             penalty = choice.params["C"]
             machine = self.solver.train(choice.products, choice.graph_kernel, penalty)
 
-        model.cv_results_ = cross_validation_table(selection.rows, np.array(selection.scores))
-        model.best_params_, model.best_index_ = choice.params, choice.place
+        found = [*rows, *selection.rows], np.array([*scores, *selection.scores])
+        model.cv_results_ = cross_validation_table(*found)
+        model.best_params_, model.best_index_ = choice.params, len(rows) + choice.place
         model.best_score_, model.n_splits_ = fold_mean(choice.scores), len(self.folds)
-        model.solver_ = self.solver.name
+        model.solver_, model.method_ = self.solver.name, self.words
         model.kernel_ = choice.kernel(choice.graph_kernel, machine.support)
         support = self.columns[machine.support]
         model.support_ = self.data.positions[support]
         model.support_names_ = _texts_at(self.data.names, support)
-        model.support_smiles_ = _texts_at(self.data.smiles, support)
+        model.support_smiles_ = _texts_at(getattr(self.data.batch, "smiles", None), support)
         model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
         return choice.decisions
 
@@ -337,7 +475,7 @@ class Fitting:
         for prefix, part in kernel.leaves():
             candidates = usual_candidates(part)
             if candidates:
-                params = self._selected(part, candidates, FitLog(0))[1].params
+                params = (self.first or self)._selected(part, candidates, FitLog(0))[1].params
                 chosen |= {prefix + name: (own,) for name, own in params.items() if name != "C"}
         log.info("chosen for the parts: %s", {name: own for name, (own,) in chosen.items()})
         return chosen
@@ -361,15 +499,23 @@ class Fitting:
         self._check_memory(3, _SMALLER)
         for number, (params, own) in enumerate(kernels if folds else kernels[:1]):
             with log.seconds("kernel %d of %d", number + 1, len(kernels)):
-                values = own.fit_transform(self.data.batch)
-            norms, columns = values.diagonal().copy(), self.columns
-            values = values if len(columns) == len(values) else values[:, columns].copy()
-            products = GraphProducts(values, norms, columns, self.data.weights)
-            selection.consider(params, partial(self._kept, own), products, [({}, _AS_IT_IS)])
+                values = self._values(own)
+            norms = np.zeros(len(values))  # of no use to the values themselves
+            products = GraphProducts(values, norms, self.columns, self.data.weights)
+            selection.consider(params, partial(_kept, own), products, [({}, _AS_IT_IS)])
         return selection, selection.best()
 
-    def _kept(self, kernel: GraphKernel, _: KernelOfMeans, support: Ints) -> GraphKernel:
-        return kernel.keep(self.columns[support])
+    def _values(self, kernel: GraphKernel) -> Floats:
+        """Fit a kernel on the graphs of the columns, and give its values of all with these."""
+        batch, columns = self.data.batch, self.columns
+        if len(columns) == len(batch):
+            return np.asarray(kernel.fit_transform(batch))
+        kernel.fit_on(batch, columns)
+        values: Floats = empty_products(len(batch), len(columns))
+        for start in range(0, len(batch), GRAPHS_AT_A_TIME):
+            rows = slice(start, start + GRAPHS_AT_A_TIME)
+            values[rows] = kernel.rows(batch[rows])
+        return values
 
     def _consider_retgk(
         self, kernel: RetGK, candidates: Mapping[str, Any], selection: Selection, log: FitLog
@@ -397,14 +543,14 @@ class Fitting:
         self._check_memory(n_copies, _SMALLER if is_exact else "give fewer graphs")
         sizes = (n_columns, len(on_top), len(selection.penalties), len(folds))
         n_machines = getattr(solver, "n_machines", 1)
-        size = FitSize(not is_exact, *sizes, n_machines, solver.name == LandmarkRidge.name)
+        size = FitSize(not is_exact, *sizes, n_machines, solver.name == KernelRidge.name)
         announce(self.model, batch, [one.kernel for one in found], size, log)
         runs = _runs(
             found if folds else found[:1], is_exact and is_whole and kernel.level_weights is None
         )
         for number, run in enumerate(runs):
             with log.seconds("inner products %d of %d", number + 1, len(runs)):
-                if is_exact:
+                if is_exact and is_whole:
                     _ = run[0].features.probabilities  # found once for all candidates
                 fitted = _fit_run(run, self.columns)
             with log.seconds("choosing C and the kernel on top of them"):
@@ -417,6 +563,18 @@ class Fitting:
         n_graphs, n_columns = len(self.data.batch), len(self.columns)
         n_copies = 2.2 if n_columns < n_graphs else n_copies  # landmarks keep moments
         check_room(int(8 * n_copies * n_graphs * n_columns), "the kernel matrix", remedy)
+
+
+class Machines(NamedTuple):
+    """Makers of what a model may be trained by, for its targets, and its folds."""
+
+    svm: Callable[[], Solver] | None
+    ridge: Callable[[RidgeMaker], Solver]
+    folds: Sequence[Fold]
+
+
+def _kept(kernel: GraphKernel, _: KernelOfMeans, support: Ints) -> GraphKernel:
+    return kernel.keep(support)
 
 
 _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
@@ -723,8 +881,10 @@ def _support_vectors(n_graphs: int, size: FitSize) -> float:
 
 
 def _ridge(n_graphs: int, size: FitSize) -> float:
-    """Nanoseconds of features on landmarks, their moments, and all solutions in every fold."""
+    """Nanoseconds of inverses, or of features on landmarks and all solutions in every fold."""
     width = float(size.n_columns)
+    if size.n_columns == n_graphs:
+        return _FLOP * size.n_kernels * size.n_penalties * width**3
     features = 4 * n_graphs * width**2 + _EIGENVALUES * width**3
     solutions = size.n_folds * size.n_penalties * width**3 / 3
     return _FLOP * size.n_kernels * (features + solutions)

@@ -14,22 +14,25 @@ from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.predictor import (
     Candidates,
+    Demand,
     Fitting,
     GraphPredictor,
+    Machines,
     decision_values,
     fit_task,
-    kernel_to_fit,
     taken_by,
     tells_callbacks,
+    way_to_fit,
 )
 from retgk.io.convert import GraphsLike
 from retgk.kernels.engine import check_fit
 from retgk.kernels.kernel import GraphKernel
-from retgk.learning.folds import FoldMaker, inner_folds
+from retgk.learning.folds import FoldMaker, inner_folds, leaves_one_out_for
 from retgk.learning.metrics import Scoring, fold_scorer
 from retgk.learning.outcomes import Trial, ValueOutcomes, mean_r2
-from retgk.learning.ridge import LandmarkRidge, landmarks_of
+from retgk.learning.ridge import RidgeMaker
 from retgk.learning.selection import Score
+from retgk.learning.svm import Solver
 from retgk.learning.targets import real_targets, training_set, warn_of_contradictions
 
 
@@ -38,8 +41,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     Predict values of graphs by kernel ridge regression on a kernel of graphs.
 
     It minimises :math:`\sum_i (f(G_i) - y_i)^2 + |f|^2 / (2 C)` over the functions
-    :math:`f(G) = \sum_s a_s K(G, G_s) + b` of all training graphs, or of 1,000 of them
-    (landmarks, drawn at random) where there are more. Least squares need no width of a tube, as
+    :math:`f(G) = \sum_s a_s K(G, G_s) + b` of all training graphs, or of landmarks, drawn at
+    random, where there are more than 20,000. Least squares need no width of a tube, as
     support vector regression does, are what `score` measures, and have closed solutions.
     Parameters are chosen by cross-validation on the training graphs, in the way of
     `GraphClassifier`.
@@ -48,11 +51,13 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     ----------
     kernel : GraphKernel or "auto", default="auto"
         Kernel of graphs: `RetGK`, `WeisfeilerLehman`, ..., sums and products of them, or your own.
-        "auto" is `RetGK`: exact up to 5,000 graphs and 1,000,000 nodes (times the root of the
-        number of ways in which attributes enter), a minute or so of work; by 1,024 random
-        features above.
+        "auto" is `RetGK`: exact up to 10^12 pairs of nodes with the same label (counted once for
+        each way in which attributes enter), which 20,000 graphs of molecules are far below; by
+        random features above.
+        Graphs whose labels have several columns, as those of molecules, get `molecule_kernel`.
     C : float or sequence of float, default=(0.1, 1, 10, 100, 1000)
-        Weight of errors against smoothness; of several, cross-validation chooses.
+        Weight of errors against smoothness; of several, cross-validation chooses. The default
+        is extended by up to three powers of ten where its end is the best.
     candidates : "auto", dict or None, default="auto"
         Values of parameters of the kernel to choose from, by name: ``{"depth": (0, 2)}``, or
         ``{"k1__structure__gamma": (1.0, 5.0)}`` for a sum. "auto" takes the usual ones of the
@@ -62,14 +67,16 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
     cv : int, splitter, iterable or None, default=5
         Folds: a number, which makes shuffled ones of two graphs or more, a splitter of
         scikit-learn, or (train, test) pairs; None is 5. With `groups` in `fit`, a number makes
-        the folds of `GroupKFold`.
+        the folds of `GroupKFold`. Where it is a number and there are no groups, every graph is
+        left out alone instead; see `GraphClassifier`.
     scoring : str, callable or None, default=None
         By what candidates are chosen: any scorer of scikit-learn, such as
         ``"neg_mean_absolute_error"``, or a callable with (estimator, X, y); None is R^2. See
         `GraphClassifier`.
     n_landmarks : int, optional
-        Graphs that regularised least squares are expressed in; more are more accurate, at a
-        cost that grows with their square. By default 1,000 of up to 5,000 graphs, 2,000 of more.
+        Graphs that least squares are expressed in; more are more accurate, at a cost that grows
+        with their square. By default all, or, of more than 20,000 graphs, as many as 2 GiB of
+        kernel values allow, 10,000 at most.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
         The kernel has the same, unless it has its own.
@@ -93,6 +100,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         Number of folds. With none (fewer than four graphs) the first candidates are taken.
     solver_ : "ridge"
         What found the coefficients.
+    method_ : str
+        Kernel and machine in words, and why these.
     target_ndim_ : int
         1 if `fit` got one value for each graph, 2 if it got rows of them.
     reading_ : Reading or None
@@ -168,7 +177,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         y : array-like, shape (n_graphs,) or (n_graphs, n_outputs), optional
-            Values of every graph; may be left out for a data set, which has its own.
+            Values of every graph; of several, those that are not known are NaN, and the graph
+            then says nothing of them. May be left out for a data set, which has its own.
         X, sample_weight, groups, **options
             As in `GraphClassifier.fit`.
 
@@ -189,16 +199,22 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
                     "there is one graph (n_samples=1); a regressor needs several"
                 )
             seed = whole_seed(self.random_state, n_bits=31)
-            kernel = kernel_to_fit(self, data.batch)
             folds = inner_folds(self.cv, values, seed, data.grouping)
             trial = Trial(data, ValueOutcomes(values.ndim), columns, folds)
             weights = np.ones(n_graphs) if data.weights is None else data.weights
-            solver = LandmarkRidge(columns, weights)
-            landmarks = landmarks_of(n_graphs, seed, self.n_landmarks)
+            outputs = "values" if values.ndim == 1 else f"{columns.shape[1]:,} values"
+            leaves_one_out = leaves_one_out_for(self.cv, data.grouping)
+            demand = Demand(0, outputs, leaves_one_out, why_ridge="")
+            way = way_to_fit(self, data.batch, demand, seed)
             score: Score = mean_r2(trial)
             if self.scoring is not None:
                 score = fold_scorer(self.scoring, self, trial)
-            Fitting(self, data, solver, landmarks, folds, score, seed).fit(kernel)
+
+            def ridge(make: RidgeMaker) -> Solver:
+                return make(columns, weights)
+
+            machines = Machines(None, ridge, folds)
+            Fitting.by(way, self, data, machines, score, seed).fit(way.kernel)
         return self
 
     def __sklearn_tags__(self) -> Any:

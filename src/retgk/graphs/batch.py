@@ -15,12 +15,20 @@ from retgk.errors import InvalidInputError, warn_user
 from retgk.graphs.edges import (
     Adjacency,
     EdgeLabels,
+    Negative,
     Symmetrize,
     adjacency_from_edges,
     adjacency_from_rows,
+    check_columns,
+    check_indptr,
+    check_negative,
+    check_weights,
     edge_labels_of_edges,
     edge_labels_of_rows,
     joined_edge_labels,
+    signed_labels,
+    split_edges,
+    unsigned_weights,
 )
 from retgk.graphs.flat import (
     KEPT_LABELS,
@@ -55,6 +63,8 @@ class FlatGraphs(NamedTuple):
     attributes: Floats
     reading: Reading | None = None
     edge_labels: EdgeLabels | None = None
+    label_columns: tuple[str, ...] = ()
+    smiles: NDArray[Any] | None = None
     node_names: NDArray[Any] | None = None
 
 
@@ -78,7 +88,10 @@ def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
         *zip(own.adjacency, its.adjacency, strict=True),
         (own.labels, its.labels),
     ]
-    return np.array_equal(own.attributes, its.attributes, equal_nan=True) and all(
+    same_nodes = own.label_columns == its.label_columns and np.array_equal(
+        own.attributes, its.attributes, equal_nan=True
+    )
+    return same_nodes and all(
         (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in pairs
     )
 
@@ -92,7 +105,8 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, called = graphs
+    (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
+    node_ptr, _, labels, names, attributes, reading, _, columns, _, called = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -108,12 +122,15 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         attributes[nodes],
         reading,
         None if edges is None else edges._replace(codes=edges.codes[entries]),
+        columns,
+        None if smiles is None else smiles[start:stop],
         None if called is None else called[nodes],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
-    node_ptr, (indptr, indices, weights), labels, names, attributes, reading, edges, called = graphs
+    (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
+    node_ptr, _, labels, names, attributes, reading, _, columns, _, called = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -134,6 +151,8 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         None
         if edges is None
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
+        columns,
+        None if smiles is None else smiles[positions],
         None if called is None else gather_runs(called, first_nodes, sizes),
     )
 
@@ -157,8 +176,15 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         np.concatenate([part.attributes for part in parts]),
         parts[0].reading if all(part.reading == parts[0].reading for part in parts) else None,
         joined_edge_labels([part.edge_labels for part in parts]),
+        parts[0].label_columns,
+        _joined_smiles([part.smiles for part in parts]),
         _joined_node_names(parts),
     )
+
+
+def _joined_smiles(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
 
 
 def _joined_node_names(parts: Sequence[FlatGraphs]) -> NDArray[Any] | None:
@@ -232,6 +258,12 @@ def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
             )
         have = f"batch {position} has", "batch 0 has"
         check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
+        if part.label_columns != parts[0].label_columns:
+            raise InvalidInputError(
+                f"the labels of batch {position} have {_columns_in_words(part.label_columns)}, "
+                f"those of batch 0 {_columns_in_words(parts[0].label_columns)}; give all the same "
+                "with with_label_columns"
+            )
         if part.has_edge_labels != parts[0].has_edge_labels:
             words = ("labels", "none") if part.has_edge_labels else ("no labels", "some")
             raise InvalidInputError(
@@ -326,6 +358,33 @@ def checked_labels(
     return codes, names
 
 
+def checked_label_columns(
+    columns: Sequence[str], codes: Codes | None, names: Sequence[Hashable]
+) -> tuple[str, ...]:
+    """Names of the columns of labels, which are tuples where there are several columns."""
+    found = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
+        raise InvalidInputError(f"label_columns must be different names, got {found!r:.200}")
+    if found and codes is None:
+        raise InvalidInputError(
+            f"label_columns names {_columns_in_words(found)}, but there are no labels; give some, "
+            "or leave it out"
+        )
+    odd = [name for name in names if not (isinstance(name, tuple) and len(name) == len(found))]
+    if len(found) > 1 and odd:
+        raise InvalidInputError(
+            f"label_columns names {_columns_in_words(found)}, but the label {odd[0]!r:.80} is no "
+            f"tuple of {len(found)} values; give one value for each column"
+        )
+    return found
+
+
+def _columns_in_words(columns: Sequence[str]) -> str:
+    if not columns:
+        return "no named columns"
+    return f"the column{'s' * (len(columns) > 1)} {', '.join(columns)}"
+
+
 def checked_attributes(
     attributes: ArrayLike | None, node_ptr: Ints, missing: Missing = "error"
 ) -> Floats:
@@ -407,6 +466,11 @@ class GraphBatch(Sequence["GraphBatch"]):
     edge_labels : sequence of hashable, shape (n_entries,), optional
         Discrete labels of edges, the same in both directions. Kernels use them to refine the
         labels of nodes, so only with ``depth`` above zero.
+    label_columns : sequence of str, optional
+        Names of the values that labels consist of, such as ``("element", "charge")``: where there
+        are several, every label is a tuple with a value for each.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -429,9 +493,13 @@ class GraphBatch(Sequence["GraphBatch"]):
     node_names : ndarray, shape (n_nodes,), or None
         What nodes are called where they come from; None where that is their number in their graph.
         Kernels and ``==`` do not look at it.
+    label_columns : tuple of str
+        Names of the columns of the labels; empty when they have no names.
     reading : Reading or None
         How a converter or reader made the graphs, so that a model can read new ones alike; None
         where they, or their labels or attributes, were made by hand.
+    smiles : ndarray of object, shape (n_graphs,), or None
+        SMILES of the molecules that the graphs are; None where they are others.
 
     Examples
     --------
@@ -450,10 +518,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         "attributes",
         "indices",
         "indptr",
+        "label_columns",
         "label_names",
         "node_names",
         "node_ptr",
         "reading",
+        "smiles",
     )
 
     node_ptr: Ints
@@ -461,8 +531,10 @@ class GraphBatch(Sequence["GraphBatch"]):
     indices: NDArray[np.int32]
     attributes: Floats
     label_names: tuple[Hashable, ...]
+    label_columns: tuple[str, ...]
     node_names: NDArray[Any] | None
     reading: Reading | None
+    smiles: NDArray[Any] | None
     _weights: Floats | None
     _labels: Codes | None
     _edge_labels: EdgeLabels | None
@@ -477,6 +549,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
+        label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> None:
@@ -485,11 +559,22 @@ class GraphBatch(Sequence["GraphBatch"]):
             integers(indptr, "indptr").astype(np.int64, copy=False),
             integers(indices, "indices"),
         )
-        adjacency = adjacency_from_rows(nodes, *rows, weight_array(weights), symmetrize)
+        given = weight_array(weights)
+        check_negative(negative)
+        if negative == "split":
+            check_indptr(int(nodes[-1]), *rows)
+            check_columns(nodes, *rows)
+            sources = rows_of(rows[0])
+            ends = np.stack([sources, rows[1] + first_of_run(nodes)[sources]])
+            of_both = (labels, attributes, edge_labels, label_columns)
+            self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
+            return
+        adjacency = adjacency_from_rows(nodes, *rows, unsigned_weights(given, negative), symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
+        columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
         own = edge_labels_of_rows(nodes, adjacency, rows, edge_labels, symmetrize, missing)
-        self._assign(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
+        self._assign(FlatGraphs(nodes, adjacency, codes, names, values, None, own, columns))
 
     @classmethod
     def from_edges(
@@ -501,6 +586,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         labels: Labels | None = None,
         attributes: ArrayLike | None = None,
         edge_labels: Labels | EdgeLabels | None = None,
+        label_columns: Sequence[str] = (),
+        negative: Negative = "error",
         symmetrize: Symmetrize = False,
         missing: Missing = "error",
     ) -> Self:
@@ -522,6 +609,10 @@ class GraphBatch(Sequence["GraphBatch"]):
             Node attributes.
         edge_labels : sequence of hashable, shape (n_edges,), optional
             Labels of the edges, which count with ``depth`` above zero.
+        label_columns : sequence of str, optional
+            Names of the values that labels consist of.
+        negative : {"error", "absolute", "positive", "split"}, default="error"
+            What becomes of negative weights, as in `from_scipy`.
         symmetrize : bool or {"max", "mean", "sum"}, default=False
             Whether each edge stands for both directions.
         missing : {"error", "label", "nan", "keep"}, default="error"
@@ -536,12 +627,20 @@ class GraphBatch(Sequence["GraphBatch"]):
         if sizes.ndim != 1:
             raise InvalidInputError(f"n_nodes must be one-dimensional, got shape {sizes.shape}")
         nodes = checked_node_ptr(offsets(sizes))
-        ends = checked_edges(edges).T
-        adjacency = adjacency_from_edges(nodes, ends, weight_array(weights), symmetrize)
+        ends, given = checked_edges(edges).T, weight_array(weights)
+        check_negative(negative)
+        if negative == "split":
+            of_both = (labels, attributes, edge_labels, label_columns)
+            return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
+        used = unsigned_weights(given, negative)
+        adjacency = adjacency_from_edges(nodes, ends, used, symmetrize)
         codes, names = checked_labels(labels, nodes, missing)
+        columns = checked_label_columns(label_columns, codes, names)
         values = checked_attributes(attributes, nodes, missing)
         own = edge_labels_of_edges(nodes, adjacency, ends, edge_labels, symmetrize, missing)
-        return cls._of_arrays(FlatGraphs(nodes, adjacency, codes, names, values, None, own))
+        return cls._of_arrays(
+            FlatGraphs(nodes, adjacency, codes, names, values, None, own, columns)
+        )
 
     @classmethod
     def concatenate(cls, batches: Iterable[GraphBatch]) -> GraphBatch:
@@ -569,16 +668,17 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.indices = read_only(indices)
         self._weights = None if weights is None else read_only(weights)
         self._labels = None if arrays.labels is None else read_only(arrays.labels)
-        self.label_names = arrays.label_names
+        self.label_names, self.label_columns = arrays.label_names, arrays.label_columns
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
+        self.smiles = arrays.smiles
         self.node_names = None if arrays.node_names is None else read_only(arrays.node_names)
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
-        nodes = (self._labels, self.label_names, self.attributes)
-        known = (self.reading, self._edge_labels, self.node_names)
-        return FlatGraphs(self.node_ptr, adjacency, *nodes, *known)
+        nodes = (self._labels, self.label_names, self.attributes, self.reading)
+        others = (self._edge_labels, self.label_columns, self.smiles, self.node_names)
+        return FlatGraphs(self.node_ptr, adjacency, *nodes, *others)
 
     @property
     def weights(self) -> Floats:
@@ -668,7 +768,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     def without_labels(self) -> GraphBatch:
         """Give a copy without labels that shares everything else."""
         reading = self.reading and self.reading.without_labels()
-        return self._with(labels=None, label_names=(), reading=reading)
+        return self._with(labels=None, label_names=(), label_columns=(), reading=reading)
 
     def without_attributes(self) -> GraphBatch:
         """Give a copy without attributes that shares everything else."""
@@ -686,10 +786,61 @@ class GraphBatch(Sequence["GraphBatch"]):
         own = edge_labels_of_rows(self.node_ptr, adjacency, rows, labels, False, missing)
         return self._with(edge_labels=own, reading=None)
 
-    def with_labels(self, labels: Labels, *, missing: Missing = "error") -> GraphBatch:
+    def with_labels(
+        self, labels: Labels, *, columns: Sequence[str] = (), missing: Missing = "error"
+    ) -> GraphBatch:
         """Give a copy with other labels, one for each node, that shares everything else."""
         codes, names = checked_labels(labels, self.node_ptr, missing)
-        return self._with(labels=codes, label_names=names, reading=None)
+        own = checked_label_columns(columns, codes, names)
+        return self._with(labels=codes, label_names=names, label_columns=own, reading=None)
+
+    def with_label_columns(self, columns: str | Sequence[str]) -> GraphBatch:
+        """
+        Give a copy whose labels are made of some of the named columns alone.
+
+        Parameters
+        ----------
+        columns : str or sequence of str
+            Names of columns. Labels of one column are its values, others are tuples.
+
+        Returns
+        -------
+        GraphBatch
+            Graphs that share everything else.
+
+        Examples
+        --------
+        >>> graphs = GraphBatch.from_edges(
+        ...     2, [[0, 1]], labels=[("C", 0), ("N", 1)], label_columns=("element", "charge"),
+        ...     symmetrize=True,
+        ... )
+        >>> graphs.with_label_columns("element").label_names
+        ('C', 'N')
+        """
+        chosen = (columns,) if isinstance(columns, str) else tuple(columns)
+        if chosen == self.label_columns:
+            return self
+        unknown = [name for name in chosen if name not in self.label_columns]
+        if unknown or not chosen:
+            wanted = repr(unknown[0]) if unknown else "nothing"
+            raise InvalidInputError(
+                f"labels of {wanted} are wanted, but those of the graphs have "
+                f"{_columns_in_words(self.label_columns)}; choose among these, or read the graphs "
+                "with others"
+            )
+        places = [self.label_columns.index(name) for name in chosen]
+        rows: list[Any] = list(self.label_names)
+        labels = [
+            row[places[0]] if len(places) == 1 else tuple(row[place] for place in places)
+            for row in rows
+        ]
+        codes, names = encode_labels(labels)
+        return self._with(
+            labels=codes[self.labels],
+            label_names=names,
+            label_columns=checked_label_columns(chosen, codes, names),
+            reading=self.reading and self.reading.with_label_columns(chosen),
+        )
 
     def with_attributes(self, attributes: ArrayLike, *, missing: Missing = "error") -> GraphBatch:
         """Give a copy with other attributes, a row for each node, that shares everything else."""
@@ -775,6 +926,33 @@ class GraphBatch(Sequence["GraphBatch"]):
         return f"GraphBatch({', '.join(words)})"
 
 
+def _split_graphs(
+    node_ptr: Ints,
+    edges: NDArray[Any],
+    weights: Floats | None,
+    values: tuple[Any, Any, Any, Sequence[str]],
+    symmetrize: Symmetrize,
+    missing: Missing,
+) -> FlatGraphs:
+    """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
+    if values[3]:
+        raise InvalidInputError(
+            "negative='split' puts a sign to each label, which has several columns; give labels of "
+            "one column, or another negative="
+        )
+    check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
+    codes, names = checked_labels(values[0], node_ptr, missing)
+    own = checked_attributes(values[1], node_ptr, missing)
+    plain = None if codes is None else [names[code] for code in codes.tolist()]
+    nodes, ends = 2 * node_ptr, split_edges(node_ptr, edges, weights)
+    adjacency = adjacency_from_edges(nodes, ends, unsigned_weights(weights, "split"), symmetrize)
+    labels = checked_labels(signed_labels(plain, node_ptr), nodes, missing)
+    bonds = edge_labels_of_edges(nodes, adjacency, ends, values[2], symmetrize, missing)
+    sizes = np.diff(node_ptr)
+    twice = gather_runs(own, np.repeat(node_ptr[:-1], 2), np.repeat(sizes, 2))
+    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds)
+
+
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:
     """Give the arrays of a batch as they are stored: None for absent weights and labels."""
     return batch._arrays()
@@ -799,7 +977,7 @@ def graphs_digest(graphs: GraphBatch) -> str:
     arrays += [graphs.labels] if graphs.has_labels else []
     arrays += [graphs.edge_labels] if graphs.has_edge_labels else []
     arrays += [graphs.attributes] if graphs.n_attributes else []
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(repr(graphs.label_columns).encode() if graphs.label_columns else b"")
     for array in arrays:
         digest.update(str((array.dtype, array.shape)).encode())
         digest.update(np.ascontiguousarray(array).data)

@@ -1,6 +1,7 @@
 """Checks of edges and CSR arrays; the errors name the graph and what to do."""
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import numpy as np
@@ -33,18 +34,18 @@ DIRECTIONS = get_args(_Directions)
 Symmetrize = bool | _Directions
 """Whether directed input is made undirected, and what its two directions become; True is "max"."""
 
-NEGATIVE = (
-    "negative='absolute' (or 'positive', 'split') says what becomes of them in matrices; in other "
-    "graphs take absolute values, or drop such edges"
-)
+NEGATIVE = "negative='absolute' (or 'positive', 'split') says what becomes of them"
 """What to do about negative weights."""
+
+EITHER: Any = "either"
+"""Symmetrize of readers of undirected edges: listed once, or twice with one weight."""
 
 # Sums of the same weights in another order, or a product X @ X.T, differ by less than this.
 _ROUNDING = 1e-10
 
 
 def check_symmetrize(symmetrize: object) -> None:
-    if isinstance(symmetrize, str) and symmetrize not in DIRECTIONS:
+    if isinstance(symmetrize, str) and symmetrize not in (*DIRECTIONS, EITHER):
         raise InvalidInputError(
             f"symmetrize must be True, False or one of {', '.join(DIRECTIONS)}, got {symmetrize!r}"
         )
@@ -127,6 +128,7 @@ def check_weights(
     n_entries: int,
     ends_of: Callable[[int], Any],
     node_ptr: Ints,
+    signed: bool = False,
 ) -> None:
     if weights is None:
         return
@@ -134,7 +136,7 @@ def check_weights(
         raise InvalidInputError(
             f"weights must have shape ({n_entries},), one per edge, got {weights.shape}"
         )
-    bad = ~((weights >= 0) & (weights < np.inf))
+    bad = ~np.isfinite(weights) if signed else ~((weights >= 0) & (weights < np.inf))
     if bad.any():
         entry = int(np.argmax(bad))
         source, target = ends_of(entry)
@@ -180,9 +182,57 @@ def check_symmetric(block: Any, transposed: Any, node_ptr: Ints, first_graph: in
     raise InvalidInputError(
         f"graph {first_graph + graph} is not symmetric: the edge from node {source - start} to "
         f"node {target - start} has weight {block[source, target]:.12g}, the one back has weight "
-        f"{block[target, source]:.12g}; pass symmetrize=True to drop the directions, or if each "
-        "edge is listed once"
+        f"{block[target, source]:.12g}; {_ONE_WAY if block[target, source] == 0 else _TWO_WEIGHTS}"
     )
+
+
+_ONE_WAY = "pass symmetrize=True if each edge is listed once, or to drop the directions"
+_TWO_WEIGHTS = (
+    "pass symmetrize=True to take the larger of both, or symmetrize='mean' or 'sum', or give both "
+    "the same"
+)
+
+
+# Negative weights, such as those of correlations: what becomes of them, before graphs are made.
+
+Negative = Literal["error", "absolute", "positive", "split"]
+"""What becomes of negative weights: an error, their absolute values, no edges, a second part."""
+
+_SIGNS = ("+", "-")
+
+
+def check_negative(negative: object) -> None:
+    if negative not in get_args(Negative):
+        raise InvalidInputError(
+            f"negative must be one of {', '.join(get_args(Negative))}, got {negative!r}"
+        )
+
+
+def unsigned_weights(weights: Floats | None, negative: Negative) -> Floats | None:
+    if weights is None or negative == "error":
+        return weights
+    if negative == "positive":
+        return np.where((weights < 0) & (weights > -np.inf), 0.0, weights)
+    return np.abs(weights)
+
+
+def split_edges(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) -> NDArray[Any]:
+    """Edges, shape (2, n_edges), of graphs with all nodes twice: negative ones on the second."""
+    edges_per_graph(node_ptr, edges)
+    is_negative = np.zeros(edges.shape[1], bool) if weights is None else weights < 0
+    first, sizes = first_of_run(node_ptr), np.diff(node_ptr)
+    second = np.repeat(sizes, sizes)  # graphs before have as many nodes again
+    return np.asarray(edges + first[edges] + np.where(is_negative, second[edges], 0))
+
+
+def signed_labels(labels: Sequence[Hashable] | None, node_ptr: Ints) -> list[Any]:
+    """Labels of the nodes of both parts: the sign, with the label of the node where it has one."""
+    found: list[Any] = []
+    for start, stop in pairwise(node_ptr.tolist()):
+        for sign in _SIGNS:
+            own = None if labels is None else labels[start:stop]
+            found += [sign] * (stop - start) if own is None else [(label, sign) for label in own]
+    return found
 
 
 # Flat CSR adjacency of many graphs, from edges or from CSR arrays.
@@ -364,12 +414,25 @@ def _canonical_block(matrix: Any, node_ptr: Ints, symmetrize: Symmetrize, first_
     transposed.sum_duplicates()
     transposed.eliminate_zeros()
     block = transposed.T.tocsr()
+    if symmetrize == EITHER and block.dtype.kind == "f":
+        _check_one_weight(block, transposed, node_ptr, first_graph)
     if symmetrize:
         block = _both_directions(block, transposed, symmetrize)
     else:
         block = check_symmetric(block, transposed, node_ptr, first_graph)
     check_sums(block, node_ptr, first_graph)
     return block
+
+
+def _check_one_weight(block: Any, transposed: Any, node_ptr: Ints, first_graph: int) -> None:
+    """Raise where an edge that is listed in both directions has two weights."""
+    is_back, is_there = (transposed != 0), (block != 0)
+    check_symmetric(
+        block.multiply(is_back).tocsr(),
+        transposed.multiply(is_there).tocsr(),
+        node_ptr,
+        first_graph,
+    )
 
 
 def _both_directions(block: Any, transposed: Any, symmetrize: Symmetrize) -> Any:

@@ -307,7 +307,11 @@ def check_numbers(values: Floats, node_ptr: Ints, missing: Missing = "error") ->
             f"{where} is {values[node, column]}; fill it in or drop the graph together with its "
             "target"
         )
-    raise InvalidInputError(
-        f"{where} is nan; fill it in or drop the graph together with its target; or convert with "
-        'missing="nan", and fit with impute_attributes="mean" or "median"'
-    )
+    raise InvalidInputError(f"{where} is nan; {FILL_IN}")
+
+
+FILL_IN = (
+    "fill it in, drop the graph together with its target, or leave attributes out "
+    "(without_attributes(), --no-attributes); models (RetGK, retgk fit and cv) fill in what was "
+    'converted with missing="nan" by impute_attributes="mean" or "median"'
+)

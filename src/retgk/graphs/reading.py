@@ -18,7 +18,7 @@ class _Kind(NamedTuple):
     form: tuple[str, ...] = ("symmetrize", "missing")
 
 
-_NAMED = ("label", "attributes", "categorical", "weight", "edge_label")
+_NAMED = ("label", "attributes", "categorical", "weight", "edge_label", "negative")
 _OF_MOLECULES = ("attributes", "add_hydrogens", "bond_orders", "bond_types")
 
 # A new converter or reader is added here; a new option of one has its name in one of the two lists.
@@ -26,20 +26,26 @@ _KINDS = {
     "molecules": _Kind("molecules or SMILES strings", _OF_MOLECULES, ("smiles_column",)),
     "networkx": _Kind("networkx graphs", _NAMED),
     "igraph": _Kind("igraph graphs", _NAMED),
-    "pyg": _Kind("PyTorch Geometric Data", ("label", "attributes", "weight", "edge_label")),
+    "pyg": _Kind(
+        "PyTorch Geometric Data", ("label", "attributes", "weight", "edge_label", "negative")
+    ),
     "dataframe": _Kind("tables of edges", _NAMED),
-    "grakel": _Kind("GraKeL graphs", ("as_attributes",)),
+    "grakel": _Kind("GraKeL graphs", ("as_attributes", "negative")),
     "arrays": _Kind(
         "adjacency matrices or arrays of edges",
-        ("negative",),
+        ("negative", "fisher_z", "threshold", "density"),
         ("symmetrize", "missing", "variable"),
     ),
-    "json": _Kind("graphs of JSON files", ("weighted",), ("missing",)),
-    "edges": _Kind("graphs of files of edges", ("weighted",), ("delimiter",)),
-    "tu": _Kind("graphs of a TU data set", ("weight_column",), ("symmetrize",)),
+    "json": _Kind("graphs of JSON files", ("weighted", "negative"), ("symmetrize", "missing")),
+    "edges": _Kind(
+        "graphs of files of edges",
+        ("weight", "edge_label", "negative"),
+        ("delimiter", "symmetrize"),
+    ),
+    "tu": _Kind("graphs of a TU data set", ("weight_column", "negative"), ("symmetrize",)),
 }
-_SURE_WEIGHTS = ("molecules", "edges", "tu")
-_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "weighted")
+_SURE_WEIGHTS = ("molecules", "tu")
+_FLAGS = ("add_hydrogens", "as_attributes", "bond_orders", "bond_types", "fisher_z", "weighted")
 _LISTED = ("attributes", "edge_label")  # None is the empty list, with which nothing warns again
 
 
@@ -54,9 +60,15 @@ class Reading:
     labels: bool = True
     attributes: bool = True
     edge_labels: bool = True
+    label_columns: tuple[str, ...] = ()
+    """Columns of labels that were chosen; empty for all."""
 
     def without_labels(self) -> "Reading":
-        return replace(self, labels=False, options=_with(self.options, "label", None))
+        options = _with(self.options, "label", None)
+        return replace(self, labels=False, label_columns=(), options=options)
+
+    def with_label_columns(self, columns: tuple[str, ...]) -> "Reading":
+        return replace(self, label_columns=columns)
 
     def without_attributes(self) -> "Reading":
         options = _with(_with(self.options, "attributes", []), "categorical", {})

@@ -12,6 +12,7 @@ from retgk.io.convert import to_pyg as to_pyg
 from retgk.io.dataframes import from_dataframe as from_dataframe
 from retgk.io.dataset import GraphDataset as GraphDataset
 from retgk.io.grakel import from_grakel as from_grakel
+from retgk.io.molecules import are_readable as are_readable
 from retgk.io.molecules import from_rdkit as from_rdkit
 from retgk.io.molecules import from_smiles as from_smiles
 from retgk.io.molecules import iter_smiles as iter_smiles

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse, sparray, spmatrix
 
+from retgk._runtime.parameters import FLAG, NONE, Constraints, Number, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch, checked_edges, integers
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize, unsigned_weights
 from retgk.graphs.flat import Missing, check_not_masked, offsets
 from retgk.io.objects import (
     LocalEdges,
@@ -26,13 +27,6 @@ from retgk.io.objects import (
     stack_attributes,
 )
 
-# Negative weights, such as those of correlations: what becomes of them, before graphs are made
-
-Negative = Literal["error", "absolute", "positive", "split"]
-"""What becomes of negative weights: an error, their absolute values, no edges, a second part."""
-
-SIGNS = ("+", "-")
-
 _ROUNDING = 1e-9
 
 
@@ -43,13 +37,6 @@ class SignedRows(NamedTuple):
     degrees: Ints
     columns: NDArray[Any]
     weights: Floats
-
-
-def check_negative(negative: object) -> None:
-    if negative not in get_args(Negative):
-        raise InvalidInputError(
-            f"negative must be one of {', '.join(get_args(Negative))}, got {negative!r}"
-        )
 
 
 def warn_of_unit_diagonals(rows: SignedRows) -> None:
@@ -70,70 +57,80 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
         )
 
 
-def unsigned_weights(weights: Any, negative: Negative) -> Any:
-    if negative == "absolute":
-        return np.abs(weights)
-    if negative == "positive":
-        return np.where((weights < 0) & (weights > -np.inf), 0.0, weights)
-    return weights
+# Matrices of correlations: no diagonal, weak edges left out, Fisher's z
+
+_CORRELATIONS: Constraints = {
+    "fisher_z": (FLAG,),
+    "threshold": (NONE, Number("()", 0)),
+    "density": (NONE, Number("(]", 0, 1)),
+}
 
 
-def unsigned_rows(rows: SignedRows, negative: Negative) -> SignedRows:
-    """Rows by a choice; "split" has all nodes twice, and negative edges on the second ones."""
-    if negative != "split":
-        return rows._replace(weights=unsigned_weights(rows.weights, negative))
-    first = np.repeat(offsets(rows.sizes)[:-1], rows.sizes)  # node of the graph of every node
-    size = np.repeat(rows.sizes, rows.sizes)
-    node = np.repeat(np.arange(len(first)), rows.degrees)
-    shift = np.where(rows.weights < 0, size[node], 0)
-    new_rows = node + first[node] + shift  # graphs before have as many nodes again
-    order = np.argsort(new_rows, kind="stable")
-    return SignedRows(
-        2 * rows.sizes,
-        np.bincount(new_rows, minlength=2 * len(first)),
-        (rows.columns + shift)[order],
-        np.abs(rows.weights)[order],
-    )
+class Correlations(NamedTuple):
+    """What is done with entries of matrices before they are weights; fields as in `from_scipy`."""
+
+    fisher_z: bool
+    threshold: float | None
+    density: float | None
+
+    @classmethod
+    def checked(cls, fisher_z: Any, threshold: Any, density: Any) -> Correlations:
+        own = {"fisher_z": fisher_z, "threshold": threshold, "density": density}
+        check_parameters(_CORRELATIONS, own)
+        return cls(bool(fisher_z), threshold, density)
+
+    def rows(self, rows: SignedRows, negative: Negative) -> SignedRows:
+        """Rows of edges that count, without self-loops; as they are if nothing is asked for."""
+        if not self.fisher_z and self.threshold is None and self.density is None:
+            return rows
+        weights = unsigned_weights(rows.weights, "positive" if negative == "positive" else "error")
+        first = np.repeat(offsets(rows.sizes)[:-1], rows.sizes)  # node of the graph of every node
+        node = np.repeat(np.arange(len(first)), rows.degrees)
+        strength = np.abs(weights)
+        kept = (node - first[node] != rows.columns) & (weights != 0)
+        # the two directions of an edge may differ in their last digit
+        if self.threshold is not None:
+            kept &= ~(strength < self.threshold * (1 - _ROUNDING))
+        if self.density is not None:
+            graph = np.repeat(np.arange(len(rows.sizes)), rows.sizes)[node]
+            kept &= ~(strength < self._least(strength, kept, graph, rows.sizes)[graph])
+        weights, node, columns = weights[kept], node[kept], rows.columns[kept]
+        if self.fisher_z:
+            _check_correlations(weights, node, columns, rows.sizes)
+            weights = np.arctanh(weights)
+        return SignedRows(rows.sizes, np.bincount(node, minlength=len(first)), columns, weights)
+
+    def _least(self, strength: Floats, kept: NDArray[np.bool_], graph: Ints, sizes: Ints) -> Floats:
+        """Strength of the weakest edge that each graph keeps."""
+        assert self.density is not None
+        found = np.zeros(len(sizes))
+        ends = offsets(np.bincount(graph, minlength=len(sizes)))
+        for number, (first, last) in enumerate(pairwise(ends.tolist())):
+            own = strength[first:last][kept[first:last]]
+            n_kept = 2 * round(self.density * sizes[number] * (sizes[number] - 1) / 2)
+            if n_kept < len(own):
+                weakest = np.sort(own)[-n_kept] if n_kept else np.inf
+                found[number] = weakest * (1 - _ROUNDING)
+        return found
 
 
-def unsigned_edges(
-    sizes: list[int], graphs: list[LocalEdges], negative: Negative
-) -> tuple[list[int], list[LocalEdges]]:
-    if negative == "error":
-        return sizes, graphs
-    if negative != "split":
-        return sizes, [
-            graph
-            if graph.weights is None
-            else graph._replace(weights=unsigned_weights(graph.weights, negative))
-            for graph in graphs
-        ]
-    found = []
-    for size, graph in zip(sizes, graphs, strict=True):
-        weights = np.ones(len(graph.edges)) if graph.weights is None else graph.weights
-        edges = graph.edges.astype(np.int64) + np.where(weights < 0, size, 0)[:, None]
-        found.append(LocalEdges(edges, np.abs(weights), graph.labels))
-    return [2 * size for size in sizes], found
-
-
-def signed_labels(labels: Any, sizes: list[int]) -> list[Any]:
-    """Labels of the nodes of both parts: the sign, with the label of the node where it has one."""
-    found: list[Any] = []
-    first = 0
-    for size in sizes:
-        for sign in SIGNS:
-            own = None if labels is None else labels[first : first + size]
-            found += [sign] * size if own is None else [(label, sign) for label in own]
-        first += size
-    return found
-
-
-def doubled_attributes(attributes: Any, sizes: list[int]) -> Any:
-    if attributes is None:
-        return None
+def _check_correlations(weights: Floats, node: Ints, columns: Ints, sizes: Ints) -> None:
+    wrong = np.abs(weights) >= 1 - _ROUNDING
+    if not wrong.any():
+        return
+    at = int(np.argmax(wrong))
     ptr = offsets(sizes)
-    nodes = [np.tile(np.arange(*ends), 2) for ends in pairwise(ptr)]
-    return attributes[np.concatenate(nodes)]
+    graph = int(np.searchsorted(ptr, node[at], "right")) - 1
+    edge = f"graph {graph}: nodes {node[at] - ptr[graph]} and {columns[at]}"
+    if abs(weights[at]) > 1 + _ROUNDING:
+        raise InvalidInputError(
+            f"{edge} have the weight {weights[at]:g}, and fisher_z is for correlations, which are "
+            "between -1 and 1; leave out fisher_z"
+        )
+    raise InvalidInputError(
+        f"{edge} have the correlation {weights[at]:.0f}, whose Fisher's z is infinite; they have "
+        "the same signal, so leave out one of them, or fisher_z"
+    )
 
 
 Sparse = sparray | spmatrix
@@ -151,6 +148,9 @@ def from_scipy(
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     negative: Negative = "error",
+    fisher_z: bool = False,
+    threshold: float | None = None,
+    density: float | None = None,
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -173,6 +173,14 @@ def from_scipy(
         with all nodes, which have the labels "+" and "-" (with their own label, a pair), so that
         kernels compare positive parts with positive and negative with negative ones. It is
         applied before `symmetrize`.
+    fisher_z : bool, default=False
+        Whether weights are correlations r, and become Fisher's z, artanh r. With this and the two
+        next options, matrices are those of correlations, whose diagonal is left out.
+    threshold : float, optional
+        Edges whose weight is smaller in absolute value are left out (before Fisher's z).
+    density : float, optional
+        Share of all pairs of nodes that have an edge: those with the largest weights in absolute
+        value, in each graph apart. Where weights are equal, all of these are kept.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to make directed input undirected: an edge gets the larger of the weights of its
         two directions, their mean (none is 0) or their sum; True is "max". Otherwise directed
@@ -191,7 +199,7 @@ def from_scipy(
     >>> from_scipy(csr_array([[0, 2], [2, 0]]), labels=["C", "O"])
     GraphBatch(1 graph, 2 nodes, 1 weighted edge, 2 labels)
     """
-    check_negative(negative)
+    how = Correlations.checked(fisher_z, threshold, density)
     found = list_graphs(matrices, issparse, "scipy.sparse matrices")
     for position, matrix in enumerate(found):
         _check_matrix(position, matrix.shape, matrix.dtype)
@@ -207,7 +215,7 @@ def from_scipy(
     )
     single = issparse(matrices)
     values = (_one_each(labels, single), _one_each(attributes, single))
-    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+    return _batch_of_rows(how.rows(rows, negative), values, negative, symmetrize, missing)
 
 
 @remembers("arrays")
@@ -217,6 +225,9 @@ def from_numpy(
     labels: PerGraph | None = None,
     attributes: PerGraph | None = None,
     negative: Negative = "error",
+    fisher_z: bool = False,
+    threshold: float | None = None,
+    density: float | None = None,
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -227,7 +238,7 @@ def from_numpy(
     ----------
     matrices : ndarray of shape (n, n) or (n_graphs, n, n), or iterable of (n, n) arrays
         Adjacency matrices; values other than zero are the weights.
-    labels, attributes, negative, symmetrize, missing
+    labels, attributes, negative, fisher_z, threshold, density, symmetrize, missing
         As in `from_scipy`.
 
     Returns
@@ -241,7 +252,7 @@ def from_numpy(
     >>> from_numpy(np.ones((4, 3, 3)) - np.eye(3))
     GraphBatch(4 graphs, 12 nodes, 12 edges)
     """
-    check_negative(negative)
+    how = Correlations.checked(fisher_z, threshold, density)
     single = isinstance(matrices, np.ndarray) and matrices.ndim == 2
     parts = _dense_parts([matrices] if single else matrices)
     entries = [_dense_entries(part) for part in parts]
@@ -252,7 +263,7 @@ def from_numpy(
         np.concatenate([weights for _, _, weights, _ in entries]),
     )
     values = (_one_each(labels, single), _one_each(attributes, single))
-    return _batch_of_rows(rows, values, negative, symmetrize, missing)
+    return _batch_of_rows(how.rows(rows, negative), values, negative, symmetrize, missing)
 
 
 def _batch_of_rows(
@@ -265,10 +276,7 @@ def _batch_of_rows(
     sizes = rows.sizes.tolist()
     labels = join_labels(node_values[0], sizes)
     attributes = stack_attributes(node_values[1], sizes, missing)
-    if negative == "split":
-        labels, attributes = signed_labels(labels, sizes), doubled_attributes(attributes, sizes)
     warn_of_unit_diagonals(rows)
-    rows = unsigned_rows(rows, negative)
     return GraphBatch(
         offsets(rows.sizes),
         offsets(rows.degrees),
@@ -276,6 +284,7 @@ def _batch_of_rows(
         rows.weights,
         labels=labels,
         attributes=attributes,
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )
@@ -325,7 +334,6 @@ def from_edge_lists(
     >>> from_edge_lists([[[0, 1], [1, 2]], [[0, 1]]], symmetrize=True)
     GraphBatch(2 graphs, 5 nodes, 3 edges)
     """
-    check_negative(negative)
     single = isinstance(edges, np.ndarray) and edges.ndim == 2
     found = [edges] if single else list_per_graph(edges, "arrays of edges")
     if not found:
@@ -335,14 +343,12 @@ def from_edge_lists(
     known = _known_edges(pairs, _one_each(weights, single), _one_each(edge_labels, single))
     of_nodes = join_labels(_one_each(labels, single), sizes)
     stacked = stack_attributes(_one_each(attributes, single), sizes, missing)
-    if negative == "split":
-        of_nodes, stacked = signed_labels(of_nodes, sizes), doubled_attributes(stacked, sizes)
-    sizes, known = unsigned_edges(sizes, known, negative)
     return batch_from_local_edges(
         sizes,
         known,
         labels=of_nodes,
         attributes=stacked,
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )

@@ -15,8 +15,15 @@ from retgk._runtime.array_files import read_arrays, write_arrays
 from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk._runtime.files import file_digest
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import FlatGraphs, GraphBatch, flat_arrays, trusted_batch, with_reading
-from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
+from retgk.graphs.batch import (
+    FlatGraphs,
+    GraphBatch,
+    checked_label_columns,
+    flat_arrays,
+    trusted_batch,
+    with_reading,
+)
+from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
 
@@ -28,6 +35,8 @@ class ReadOptions(NamedTuple):
 
     symmetrize: Symmetrize = False
     weight_column: int | None = None
+    negative: Negative = "error"
+    skip_invalid: bool = False
 
 
 def fingerprint(source: Path, options: ReadOptions) -> str:
@@ -60,6 +69,8 @@ def store_cached(path: Path, dataset: GraphDataset, mark: str, notes: Sequence[s
     }
     with suppress(OSError, InvalidInputError):  # the latter for a link in its place
         arrays["targets"] = np.asarray(dataset.targets)
+        if dataset.rows is not None:
+            arrays["rows"] = dataset.rows
         write_arrays(path, _KIND, header, arrays, synced=False, follow_links=False)
 
 
@@ -71,7 +82,8 @@ def load_cached(path: Path, mark: str) -> GraphDataset | None:
             return None
         graphs = batch_of_parts(header["names"], arrays)
         targets = arrays["targets"].copy()
-        dataset = GraphDataset(graphs, targets, header["name"], header["description"])
+        about = (header["name"], header["description"])
+        dataset = GraphDataset(graphs, targets, *about, rows=arrays.get("rows"))
         notes = [str(note) for note in header["notes"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
@@ -89,28 +101,29 @@ def parts_of_batch(batch: GraphBatch) -> tuple[Any, Arrays]:
         "attributes": graphs.attributes,
         "edge_labels": None if graphs.edge_labels is None else graphs.edge_labels.codes,
     }
-    names = [tuple(graphs.label_names), tuple(batch.edge_label_names)]
+    names = [tuple(graphs.label_names), tuple(batch.edge_label_names), graphs.label_columns]
     present = {name: array for name, array in arrays.items() if array is not None}
     return flatten(names, "labels"), present
 
 
 def batch_of_parts(names: Any, arrays: Arrays) -> GraphBatch:
     """Graphs of an array file, without a copy; ValueError where anything leads out of an array."""
-    label_names, edge_names = unflatten(names)
-    for own in (label_names, edge_names):
+    label_names, edge_names, columns = unflatten(names)
+    for own in (label_names, edge_names, columns):
         if not isinstance(own, tuple) or len(set(own)) < len(own):
             raise ValueError("a name of labels is there twice")
     adjacency = Adjacency(arrays["indptr"], arrays["indices"], arrays.get("weights"))
     edges = EdgeLabels(arrays["edge_labels"], edge_names) if "edge_labels" in arrays else None
     nodes = (arrays.get("labels"), label_names, arrays["attributes"])
-    graphs = FlatGraphs(arrays["node_ptr"], adjacency, *nodes, edge_labels=edges)
+    columns = checked_label_columns(columns, arrays.get("labels"), label_names)
+    graphs = FlatGraphs(arrays["node_ptr"], adjacency, *nodes, None, edges, columns)
     _check_bounds(graphs)
     return trusted_batch(graphs)
 
 
 def _check_bounds(graphs: FlatGraphs) -> None:
     """Raise where arrays lead outside each other: compiled code checks no bound again."""
-    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges, _ = graphs
+    node_ptr, (indptr, indices, weights), labels, names, attributes, _, edges, *_ = graphs
     n_nodes = _check_rising(node_ptr, np.int64, strictly=True)
     n_entries = _check_rising(indptr, np.int64, strictly=False)
     expected: dict[str, tuple[Any, Any, tuple[int, ...]]] = {

@@ -6,11 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from retgk._runtime.names import check_keywords, keywords_of, optional_module
 from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.flat import is_missing
 from retgk.graphs.reading import Reading, check_same_reading
 from retgk.io.arrays import from_edge_lists, from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
@@ -19,6 +21,7 @@ from retgk.io.grakel import from_grakel
 from retgk.io.molecules import from_rdkit, from_smiles
 from retgk.io.networkx import from_igraph, from_networkx, networkx_graph, own_names
 from retgk.io.objects import (
+    is_from_package,
     is_grakel,
     is_igraph,
     is_networkx,
@@ -28,7 +31,7 @@ from retgk.io.objects import (
     missing_graph_error,
     plain_graph,
 )
-from retgk.io.pyg import from_pyg
+from retgk.io.pyg import from_pyg, pyg_targets
 
 if TYPE_CHECKING:
     import igraph
@@ -88,7 +91,7 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
         return graphs
     if not options and isinstance(graphs, GraphDataset):
         return graphs.graphs
-    kind, found = _kind_and_graphs(graphs)
+    kind, found = _kind_and_graphs(graphs, skips_missing=options.get("skip_invalid") is True)
     if options and kind.own:
         owner = f"as_batch of a {kind.name}"
         check_keywords(options, kind.options(), owner, _options_of_other_kinds(kind))
@@ -97,9 +100,23 @@ def as_batch(graphs: GraphsLike, **options: Any) -> GraphBatch:
 
 def dataset_of(graphs: GraphsLike, name: str) -> GraphDataset:
     """Graphs of any kind as a data set; one that is there keeps its name."""
-    return (
-        graphs if isinstance(graphs, GraphDataset) else GraphDataset(as_batch(graphs), None, name)
-    )
+    if isinstance(graphs, GraphDataset):
+        return graphs
+    if not isinstance(graphs, GraphBatch):
+        kind, graphs = _kind_and_graphs(graphs)
+        targets = pyg_targets(graphs) if kind.reading == "pyg" else None
+        return GraphDataset(kind.convert(graphs), targets, name)
+    return GraphDataset(graphs, None, name)
+
+
+def known_targets(graphs: GraphsLike) -> NDArray[Any] | None:
+    """Targets that come with graphs: of a data set, or in `y` of PyTorch Geometric."""
+    if isinstance(graphs, GraphDataset):
+        return graphs.targets
+    if isinstance(graphs, list | tuple) and graphs:
+        return pyg_targets(graphs) if all(map(is_pyg, graphs)) else None
+    is_of_pyg = is_pyg(graphs) or is_from_package(graphs, "torch_geometric")
+    return pyg_targets(graphs) if is_of_pyg else None
 
 
 def batch_like(
@@ -123,6 +140,7 @@ def batch_like(
     names = kind.options()
     batch = kind.convert(found, **{name: options[name] for name in options if name in names})
     batch = batch if reading.labels else batch.without_labels()
+    batch = batch.with_label_columns(reading.label_columns or batch.label_columns)
     batch = batch if reading.edge_labels else batch.without_edge_labels()
     return batch if reading.attributes else batch.without_attributes()
 
@@ -159,13 +177,23 @@ def _from_matrices_or_edges(arrays: Any, **options: Any) -> GraphBatch:
     shapes = {array.shape for array in ([arrays] if _is_matrix(arrays) else arrays)}
     if all(len(shape) == 2 and shape[1] == 2 for shape in shapes):
         if shapes != {(2, 2)} or options.keys() & {"n_nodes", "weights", "edge_labels"}:
-            return from_edge_lists(arrays, **options)
+            return from_edge_lists(arrays, **_of_edges(options))
         if all(array.dtype.kind in "iu" for array in arrays):
             raise InvalidInputError(
                 "integer arrays of shape (2, 2) may be adjacency matrices or edges; call "
                 "from_numpy or from_edge_lists instead of as_batch"
             )
     return from_numpy(arrays, **options)
+
+
+def _of_edges(options: dict[str, Any]) -> dict[str, Any]:
+    """Options for arrays of edges, without those of correlations."""
+    own = dict.fromkeys(("fisher_z", "threshold", "density"))
+    for name in own.keys() & {name for name, value in options.items() if value}:
+        raise InvalidInputError(
+            f"{name} is an option of matrices of correlations; leave it out with arrays of edges"
+        )
+    return {name: value for name, value in options.items() if name not in own}
 
 
 _ARRAYS = (from_numpy, from_edge_lists)
@@ -205,7 +233,7 @@ def _options_of_other_kinds(own: _Kind) -> dict[str, str]:
     }
 
 
-def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
+def _kind_and_graphs(graphs: Any, *, skips_missing: bool = False) -> tuple[_Kind, Any]:
     """Find the converter, and give it what it takes: one graph, or a list of graphs of its kind."""
     if isinstance(graphs, np.ndarray) and graphs.ndim == 3 and graphs.dtype.kind != "O":
         return _STACK, graphs
@@ -215,7 +243,8 @@ def _kind_and_graphs(graphs: Any) -> tuple[_Kind, Any]:
         return kind, graphs
     found = _list_any(graphs)
     _check_not_path(found[0])
-    return _kind_of_all(found), found
+    there = [graph for graph in found if not is_missing(graph)] if skips_missing else found
+    return _kind_of_all(there or found), found
 
 
 def _check_not_path(graph: Any) -> None:
@@ -391,11 +420,10 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
     -------
     list of torch_geometric.data.Data
         Each has `edge_index`, with both directions of an edge, and `num_nodes`; where there are
-        any, `edge_weight`, `edge_attr` (positions of the labels of edges in
-        ``edge_label_names``), `x` (the attributes), `label` (positions of the labels in
-        ``label_names``) and `y` (the target, if it is a number). Numbers are rounded to torch's
-        default type. ``from_pyg(found, label="label", attributes="x", edge_label="edge_attr")``
-        reads them back.
+        any, `edge_weight`, `edge_label` and `label` (positions of the labels in
+        `edge_label_names` and `label_names`), `x` (the attributes) and `y` (the target, if it is
+        a number). Numbers are rounded to torch's default type. ``from_pyg(found,
+        attributes="x")`` reads them back.
 
     Examples
     --------
@@ -417,11 +445,13 @@ def to_pyg(graphs: GraphsLike) -> "list[Data]":
         if batch.is_weighted:
             fields["edge_weight"] = torch.tensor(graph.weights, dtype=numbers)
         if graph.has_edge_labels:
-            fields["edge_attr"] = torch.from_numpy(graph.edge_labels.astype(np.int64))
+            fields["edge_label"] = torch.from_numpy(graph.edge_labels.astype(np.int64))
+            fields["edge_label_names"] = list(graph.edge_label_names)
         if graph.n_attributes:
             fields["x"] = torch.tensor(graph.attributes, dtype=numbers)
         if graph.has_labels:
             fields["label"] = torch.from_numpy(graph.labels.astype(np.int64))
+            fields["label_names"] = list(graph.label_names)
         if targets is not None:
             kind = numbers if targets.dtype.kind == "f" else torch.long
             fields["y"] = torch.tensor(targets[position : position + 1], dtype=kind)

@@ -10,6 +10,7 @@ import numpy as np
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
+from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
 from retgk.io.objects import (
@@ -21,6 +22,7 @@ from retgk.io.objects import (
     data_frame,
     missing_graph_error,
     short_repr,
+    with_names,
 )
 
 _MOST_NAMES = 10
@@ -37,6 +39,8 @@ def from_dataframe(
     node: Name = "node",
     weight: Name | None = "weight",
     edge_label: EdgeLabelName = None,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
     label: Name | list[Name] | None = None,
     attributes: Name | list[Name] | None = None,
     categorical: Categorical | None = None,
@@ -47,8 +51,9 @@ def from_dataframe(
     Convert a table of edges, and one of nodes, of many graphs.
 
     A row of `edges` is an undirected edge. Rows that name the same two nodes in the same order
-    are parallel edges, whose weights add up; an edge that is listed in both directions gets the
-    larger of the two weights. Nodes may be called anything, by names of their own in every graph.
+    are parallel edges, whose weights add up; an edge may be listed in both directions, with one
+    weight. Nodes may be called anything, by names of their own in every graph. Columns that are
+    not used are a warning, as in `from_networkx`.
 
     Parameters
     ----------
@@ -67,6 +72,12 @@ def from_dataframe(
         where there is no column "weight".
     edge_label, label, attributes, categorical, missing
         Columns of `edges` and of `nodes`, as in `from_networkx`.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
+    symmetrize : bool or {"max", "mean", "sum"}, default=False
+        What an edge gets that is listed in both directions with different weights: the larger
+        one, their mean (one that is listed once gets half of its weight) or their sum; True is
+        "max". Otherwise that is an error.
     return_ids : bool, default=False
         Whether to return the values of `graph_id` too, by which targets find their graphs.
 
@@ -93,29 +104,34 @@ def from_dataframe(
     edge_table, node_table = _Table("edges", edges), _Table("nodes", nodes)
     if nodes is not None:
         keys.add_nodes(node_table, graph_id, node)
+    named_weight, ids = weight, (graph_id, source, target)
     if weight == "weight" and weight not in edge_table.names:
         weight = None
-    ends = _edge_ends(edge_table, keys, (graph_id, source, target), nodes is None)
+    ends = _edge_ends(edge_table, keys, ids, nodes is None)
     position, sizes = _positions_by_graph(keys)
     found = _node_arrays(node_table, columns, position)
     batch = GraphBatch.from_edges(
         sizes,
         position[ends],
-        None if weight is None else _weights(edge_table, weight),
+        None if weight is None else _weights(edge_table, weight, negative),
         labels=found.labels,
         attributes=found.attributes,
         edge_labels=edge_names.of_columns(
             [edge_table.values(name) for name in edge_names.parts],
             lambda row: f"edges, row {row}",
         ),
-        symmetrize=True,
+        negative=negative,
+        symmetrize=symmetrize or EITHER,
         missing=missing,
     )
+    columns.warn_if_unused((n for n in node_table.names if n not in (graph_id, node)), attributes)
+    edge_names.warn_if_unused((n for n in edge_table.names if n not in ids), named_weight)
     named = {"label": label, "attributes": attributes, "categorical": found.categorical}
-    on_edges = {"weight": weight, "edge_label": edge_label}
-    batch.reading = reading_of("dataframe", {**named, **on_edges, "missing": missing})
+    on_edges = {"weight": weight, "edge_label": edge_label, "negative": negative}
+    form = {"symmetrize": symmetrize, "missing": missing}
+    batch.reading = reading_of("dataframe", {**named, **on_edges, **form})
     called = [name for _, name in keys.nodes]
-    batch = batch.with_node_names([called[row] for row in np.argsort(position).tolist()])
+    batch = with_names(batch, [called[row] for row in np.argsort(position).tolist()], negative)
     return (batch, list(keys.graphs)) if return_ids else batch
 
 
@@ -216,7 +232,7 @@ def _positions_by_graph(keys: _Keys) -> tuple[Ints, Ints]:
     return position, np.bincount(graph, minlength=len(keys.graphs))
 
 
-def _weights(table: _Table, name: Name) -> Floats:
+def _weights(table: _Table, name: Name, negative: Negative) -> Floats:
     values = table.values(name)
     weights = np.empty(len(values))
     for row, value in enumerate(values):
@@ -224,9 +240,13 @@ def _weights(table: _Table, name: Name) -> Floats:
             weights[row] = value
         except (TypeError, ValueError, OverflowError):
             weights[row] = np.nan
-        if not 0 <= weights[row] < np.inf or isinstance(value, str):
+        if not np.isfinite(weights[row]) or isinstance(value, str):
             raise InvalidInputError(
                 f"edges, row {row}: the {name!r} is {short_repr(value)}; weights must be numbers, "
-                "finite and not negative"
+                "and finite"
+            )
+        if weights[row] < 0 and negative == "error":
+            raise InvalidInputError(
+                f"edges, row {row}: the {name!r} {short_repr(value)} is negative; {NEGATIVE}"
             )
     return weights

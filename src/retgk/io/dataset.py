@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.array_types import Flags, Ints
-from retgk.errors import InvalidInputError
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, checked_positions
 from retgk.graphs.flat import is_missing
 
@@ -37,8 +37,6 @@ class GraphDataset:
         A few sentences on what the graphs are.
     graph_names : sequence of str, or None
         Name of every graph, where the graphs have some.
-    smiles : sequence of str, or None
-        SMILES of every graph, where they were read from such.
     rows : ndarray of int, shape (n_graphs,), or None
         Number of every graph in the file, from 0, where some graphs of it were left out.
 
@@ -57,7 +55,6 @@ class GraphDataset:
     description: str = ""
     graph_names: Sequence[str] | None = None
     rows: Ints | None = None
-    smiles: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.targets is not None:
@@ -71,8 +68,6 @@ class GraphDataset:
             self._check_count(targets, "targets")
         if self.graph_names is not None:
             self._check_count(self.graph_names, "names")
-        if self.smiles is not None:
-            self._check_count(self.smiles, "SMILES")
         if self.rows is not None:
             object.__setattr__(self, "rows", np.asarray(self.rows, np.int64))
             self._check_count(self.rows, "rows")
@@ -104,13 +99,12 @@ class GraphDataset:
             key = key[0]  # the form in which scikit-learn indexes what has a shape
         graphs = self.graphs[key]  # a key that cannot be used is an error here
         positions = _positions(key, len(self))
-        names, smiles = self.graph_names, self.smiles
+        names = self.graph_names
         return replace(
             self,
             graphs=graphs,
             targets=None if self.targets is None else self.targets[positions],
             graph_names=None if names is None else [names[graph] for graph in positions],
-            smiles=None if smiles is None else [smiles[graph] for graph in positions],
             rows=None if self.rows is None else self.rows[positions],
         )
 
@@ -137,17 +131,36 @@ def graph_numbers(dataset: GraphDataset) -> Ints:
     return np.arange(len(dataset)) if dataset.rows is None else dataset.rows
 
 
+def rows_without(empty: Sequence[int], n_graphs: int, place: Any) -> Ints | None:
+    """Numbers of the graphs that are left, and a warning that names those without nodes."""
+    if not len(empty):
+        return None
+    if len(empty) == n_graphs:
+        raise InvalidInputError(f"{place}: no graph has nodes")
+    shown = ", ".join(map(str, empty[:_MOST_SHOWN])) + ", ..." * (len(empty) > _MOST_SHOWN)
+    many = "s" * (len(empty) > 1)
+    warn_user(
+        LeftOutWarning(
+            f"{place}: left out {len(empty):,} graph{many} without nodes, with their targets: "
+            f"graph{many} {shown}"
+        )
+    )
+    return np.delete(np.arange(n_graphs), empty)
+
+
+_MOST_SHOWN = 20
+LEAVE_OUT = "skip_invalid=True leaves such graphs out, with their targets"
+
+
 def joined_datasets(parts: Sequence[GraphDataset], name: str) -> GraphDataset:
     """Graphs of all parts one after the other, with their numbers, and names if all have some."""
     graphs = GraphBatch.concatenate([data.graphs for data in parts])
     names = [each for data in parts for each in data.graph_names or ()]
-    smiles = [each for data in parts for each in data.smiles or ()]
     return GraphDataset(
         graphs,
         None,
         name,
         graph_names=names if len(names) == len(graphs) else None,
-        smiles=smiles if len(smiles) == len(graphs) else None,
         rows=np.concatenate([graph_numbers(data) for data in parts]),
     )
 
@@ -174,6 +187,17 @@ def missing_targets(targets: NDArray[Any]) -> Flags:
         ]
         return np.array(found, bool).reshape(targets.shape)
     return np.zeros(targets.shape, bool)
+
+
+def infinite_targets(targets: NDArray[Any]) -> Flags:
+    """Tell where a target is infinite."""
+    if targets.dtype.kind in "fc":
+        found: Flags = np.isinf(targets)
+        return found
+    if targets.dtype.kind != "O":
+        return np.zeros(targets.shape, bool)
+    infinite = [isinstance(value, float) and math.isinf(value) for value in targets.ravel()]
+    return np.array(infinite, bool).reshape(targets.shape)
 
 
 def without_empty_targets(dataset: GraphDataset) -> GraphDataset:

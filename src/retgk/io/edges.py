@@ -2,8 +2,11 @@
 Files of edges: one graph per file, one undirected edge per line.
 
 Lines that name the same two nodes in the same order are parallel edges, whose weights add up. An
-edge that is listed in both directions gets the larger of the two weights. Nodes that are all called
-by numbers are put in that order, others stay in order of appearance.
+edge may be listed in both directions, with one weight, unless `symmetrize` says what two become.
+Nodes that are all called by numbers are put in that order, others stay in order of appearance.
+
+A third column of numbers is the weight. Any others are errors, until `weight` and `edge_label` say
+which columns are read, by their numbers from 1.
 """
 
 import math
@@ -12,7 +15,7 @@ from array import array
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +24,19 @@ from retgk._runtime.files import line_blocks, text_lines
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
+from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
+from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import TABLES, Format, PathLike, Sample, bare_name, ending_of, write_series
-from retgk.io.objects import plain_graph
+from retgk.io.objects import (
+    EdgeNames,
+    LocalEdges,
+    batch_from_local_edges,
+    each_edge_once,
+    plain_graph,
+    with_names,
+)
 from retgk.io.tables import is_number, number_in, whole_number
 
 _MOST_SHOWN = 60
@@ -58,6 +70,61 @@ def _edge_lines(graph: GraphBatch, weighted: bool) -> str:
     return "".join(" ".join(map(repr, edge)) + "\n" for edge in edges)
 
 
+class _Columns(NamedTuple):
+    """Numbers of the columns that are read, from 0, beside the two nodes; None if not chosen."""
+
+    weight: int | None
+    labels: list[int]
+    names: EdgeNames
+    are_chosen: bool
+
+    @classmethod
+    def of(cls, weight: Any, edge_label: Any, missing: Missing) -> "_Columns":
+        names = EdgeNames.of(edge_label, missing)
+        labels = [_column_number(part, "edge_label") for part in names.parts]
+        number = None if weight in (None, "weight") else _column_number(weight, "weight")
+        return cls(number, labels, names, weight != "weight" or bool(labels))
+
+    def of_line(self, others: list[str], is_first: bool) -> "_Columns":
+        """What the columns after the nodes are, by the first line, where nothing says so."""
+        if self.are_chosen or not others or others == [_NO_DATA]:
+            return self
+        if others[0].startswith("{"):
+            raise InvalidInputError(
+                "dictionaries of networkx are not read; write the graph as GraphML, or with "
+                "nx.write_weighted_edgelist"
+            )
+        if not is_first:
+            raise InvalidInputError(
+                f"found {2 + len(others)} columns, lines before have two; {_LEAVE_OUT}"
+            )
+        if len(others) > 1:
+            raise InvalidInputError(
+                f"found {2 + len(others)} columns; say what they are by number: weight=3 and "
+                f"edge_label=4, for example; {_LEAVE_OUT}"
+            )
+        if not is_number(others[0]):
+            raise InvalidInputError(
+                f"the third column {_quote(others[0])} is no number; edge_label=3 reads it as "
+                f"labels of edges; {_LEAVE_OUT}"
+            )
+        return self._replace(weight=2, are_chosen=True)
+
+
+_NO_DATA = "{}"  # which networkx writes where edges have none
+_LEAVE_OUT = "weight=None (--no-weights) leaves further columns out"
+
+
+def _column_number(value: Any, option: str) -> int:
+    number = whole_number(value) if isinstance(value, str) else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 3:
+        raise InvalidInputError(
+            f"{option} of an edge list is the number of a column, 3 or more, as the first two are "
+            f"the nodes; got {value!r}"
+        )
+    return number - 1
+
+
 @dataclass
 class _Edges:
     """Edges of one file so far, between nodes numbered in order of appearance."""
@@ -65,17 +132,40 @@ class _Edges:
     numbers: dict[str, int] = field(default_factory=dict)
     ends: "array[int]" = field(default_factory=lambda: array("q"))
     weights: "array[float]" = field(default_factory=lambda: array("d"))
+    labels: list[list[str]] = field(default_factory=list)
+    width: int = 2
 
-    def add(self, source: str, target: str) -> None:
+    def add(self, cells: list[str], options: "_Options") -> None:
+        source, target, *others = cells
+        columns = options.columns
+        used = [*columns.labels, *([] if columns.weight is None else [columns.weight])]
+        if max(used, default=0) >= len(cells):
+            raise InvalidInputError(f"there is no column {max(used) + 1}, only {len(cells)}")
+        if columns.weight is not None:
+            self.weights.append(_weight(cells[columns.weight], options.negative))
+        if columns.labels:
+            self.labels.append([cells[column] for column in columns.labels])
         self.ends.append(self.numbers.setdefault(source, len(self.numbers)))
         self.ends.append(self.numbers.setdefault(target, len(self.numbers)))
+        self.width = max(self.width, 2 + len(others) * (others != [_NO_DATA]))
 
-    def graph(self) -> GraphBatch:
+    def graph(self, path: Path, options: "_Options") -> GraphBatch:
         rank, names = self._rank(), list(self.numbers)
-        edges = rank[np.array(self.ends, np.int64).reshape(-1, 2)]
-        weights = np.array(self.weights) if self.weights else None
-        batch = GraphBatch.from_edges(len(names), edges, weights, symmetrize=True)
-        return batch.with_node_names([names[number] for number in np.argsort(rank).tolist()])
+        ends = rank[np.array(self.ends, np.int64).reshape(-1, 2)]
+        labels = options.columns.names.of_columns(
+            list(zip(*self.labels, strict=True)), lambda edge: f"{path}, edge {edge}"
+        )
+        edges = LocalEdges(ends, np.array(self.weights) if self.weights else None, labels)
+        if options.leaves_out_weights:
+            edges = each_edge_once(edges, str(path))
+        batch = batch_from_local_edges(
+            [len(names)],
+            [edges],
+            negative=options.negative,
+            symmetrize=options.symmetrize or EITHER,
+        )
+        called = [names[number] for number in np.argsort(rank).tolist()]
+        return with_names(batch, called, options.negative)
 
     def starts_with_header(self) -> bool:
         first, others = list(self.numbers)[:2], list(self.numbers)[2:]
@@ -92,47 +182,80 @@ class _Edges:
         return rank
 
 
+class _Options(NamedTuple):
+    delimiter: str | None
+    columns: _Columns
+    leaves_out_weights: bool
+    negative: Negative
+    symmetrize: Symmetrize
+
+    @property
+    def are_usual(self) -> bool:
+        return self.delimiter is None and not self.columns.are_chosen and not self.symmetrize
+
+
 def _read(
-    files: list[Path], *, delimiter: str | None = None, weighted: bool = False
+    files: list[Path],
+    *,
+    delimiter: str | None = None,
+    skip_invalid: bool = False,
+    weight: Any = "weight",
+    edge_label: Any = None,
+    negative: Negative = "error",
+    symmetrize: Symmetrize = False,
 ) -> GraphDataset:
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
         raise InvalidInputError(
             f"delimiter must be text, or None for white space, got {delimiter!r}"
         )
-    graphs = GraphBatch.concatenate(_read_one(path, delimiter, weighted) for path in files)
-    graphs = with_reading(
-        graphs, reading_of("edges", {"weighted": weighted, "delimiter": delimiter})
-    )
-    return GraphDataset(graphs, None, "", graph_names=list(map(bare_name, files)))
+    columns = _Columns.of(weight, edge_label, "error")
+    options = _Options(delimiter, columns, weight is None, negative, symmetrize)
+    unused: dict[str, None] = {}
+    read = [_read_one(path, options, unused) for path in files]
+    empty = [number for number, graph in enumerate(read) if graph is None]
+    if empty and not skip_invalid:
+        raise InvalidInputError(f"{files[empty[0]]} holds a graph without nodes; {LEAVE_OUT}")
+    rows = rows_without(empty, len(files), files[0].parent)
+    graphs = GraphBatch.concatenate([graph for graph in read if graph is not None])
+    columns.names.warn_if_unused(unused, weight)
+    given = {"weight": weight, "edge_label": edge_label, "negative": negative}
+    form = {"delimiter": delimiter, "symmetrize": symmetrize}
+    graphs = with_reading(graphs, reading_of("edges", given | form))
+    names = [bare_name(path) for path, graph in zip(files, read, strict=True) if graph is not None]
+    return GraphDataset(graphs, None, "", "", names, rows)
 
 
-def _read_one(path: Path, delimiter: str | None, weighted: bool) -> GraphBatch:
-    if delimiter is None and ending_of(path) == ".csv":
-        delimiter = ","
-    if delimiter is None and not weighted:
+def _read_one(path: Path, options: _Options, unused: dict[str, None]) -> GraphBatch | None:
+    if options.are_usual and ending_of(path) != ".csv":
         numbered = numbered_graph(path)
         if numbered is not None:
             return numbered
+    delimiter = options.delimiter or ("," if ending_of(path) == ".csv" else None)
     edges = _Edges()
     for number, text in text_lines(path):
         line = text.strip()
         if line and not line.startswith("#"):
             try:
-                source, target, *others = _cells(line, delimiter)
-                if weighted:
-                    edges.weights.append(_weight(others))
+                cells = _cells(line, delimiter)
+                columns = options.columns.of_line(cells[2:], is_first=not edges.ends)
+                options = options._replace(columns=columns)
+                edges.add(cells, options)
             except InvalidInputError as error:
                 raise InvalidInputError(f"{path}, line {number}, {_quote(line)}: {error}") from None
-            edges.add(source, target)
     if not edges.ends:
-        raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
+        return None
     if edges.starts_with_header():
         source, target, *_ = edges.numbers
         raise InvalidInputError(
             f"{path} starts with {_quote(source)} and {_quote(target)}, but all other nodes are "
             "numbers; if that line is a header, remove it or put a # before it"
         )
-    return edges.graph()
+    used = {options.columns.weight, *options.columns.labels}
+    unused |= {f"column {at + 1}": None for at in range(2, edges.width) if at not in used}
+    try:
+        return edges.graph(path, options)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {str(error).removeprefix('graph 0: ')}") from error
 
 
 def _is_int(name: str) -> bool:
@@ -152,15 +275,15 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     return cells
 
 
-def _weight(others: list[str]) -> float:
-    if len(others) != 1:
-        raise InvalidInputError(f"expected two nodes and a weight, found {2 + len(others)} columns")
+def _weight(text: str, negative: Negative) -> float:
     try:
-        weight = number_in(others[0])
+        weight = number_in(text)
     except ValueError:
         weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise InvalidInputError("the weight must be a number, finite and not negative")
+    if not math.isfinite(weight):
+        raise InvalidInputError(f"the weight {_quote(text)} must be a number, and finite")
+    if weight < 0 and negative == "error":
+        raise InvalidInputError(f"the weight {_quote(text)} must not be negative; {NEGATIVE}")
     return weight
 
 
@@ -253,7 +376,7 @@ EDGES = Format(
     name="edges",
     endings=(".edges", ".edgelist", ".el", *TABLES),
     read=_read,
-    options=("delimiter", "weighted"),
+    options=("delimiter", "skip_invalid", "weight", "edge_label", "negative", "symmetrize"),
     sniff=_sniff,
     write=lambda dataset, folder: write_edge_list(dataset.graphs, folder),
     writes_folder=True,

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from retgk._runtime.files import unpacked_bytes
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
@@ -47,28 +47,35 @@ def _read(
     weight: Any = "weight",
     edge_label: Any = None,
     target_column: str | None = None,
+    skip_invalid: bool = False,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphDataset:
     columns = NodeColumns.of(label, attributes, categorical, missing)
     names = EdgeNames.of(edge_label, missing)
-    reader = NodeLinks(columns, names, weight, target_column, symmetrize)
+    reader = NodeLinks(columns, names, weight, target_column, negative, symmetrize)
+    own_files: list[Path] = []
     for path in files:
         graphs = _parsed(path).get("graph", [])
         if not graphs:
             raise InvalidInputError(f"{path} holds no graphs")
         for number, graph in enumerate(graphs):
             place = f"{path}, graph {number}" if len(graphs) > 1 else str(path)
-            reader.add(place, _node_links(graph, place))
+            nodes = graph.get("node", []) if isinstance(graph, dict) else None
+            if not reader.leaves_out(place, {"nodes": nodes}, skip_invalid):
+                reader.add(place, _node_links(graph, place))
+                own_files.append(path)
+    rows = reader.rows(files[0] if len(files) == 1 else files[0].parent)
     graph_names = reader.graph_names()
-    if len(reader.places) == len(files):
-        graph_names = list(map(bare_name, files))
-    return GraphDataset(reader.batch(attributes), reader.targets(), "", graph_names=graph_names)
+    if len(set(own_files)) == len(own_files):
+        graph_names = list(map(bare_name, own_files))
+    return GraphDataset(reader.batch(attributes), reader.targets(), "", "", graph_names, rows)
 
 
 def _node_links(graph: Any, place: str) -> dict[str, Any]:
-    if not isinstance(graph, dict) or not graph.get("node"):
-        raise InvalidInputError(f"{place} holds a graph without nodes; leave it out")
+    if not isinstance(graph, dict):
+        raise InvalidInputError(f"{place} holds a graph that is not a list in square brackets")
     nodes, links = graph.pop("node"), graph.pop("edge", [])
     for kind, items, ends in (("node", nodes, ("id",)), ("edge", links, ("source", "target"))):
         for number, item in enumerate(items):
@@ -204,7 +211,7 @@ GML = Format(
     name="gml",
     endings=(".gml",),
     read=_read,
-    options=(*NAMED_VALUES, "target_column"),
+    options=(*NAMED_VALUES, "target_column", "skip_invalid"),
     sniff=lambda sample: _START.match(sample.text) is not None,
     write=lambda dataset, folder: write_gml(dataset.graphs, folder),
     writes_folder=True,

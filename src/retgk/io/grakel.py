@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, issparse
 
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import NO_EDGE_LABEL, Symmetrize
+from retgk.graphs.edges import NO_EDGE_LABEL, Negative, Symmetrize
 from retgk.graphs.flat import KEPT_LABELS, Missing, graph_of, offsets
 from retgk.io.objects import (
     LocalEdges,
@@ -37,6 +37,7 @@ def from_grakel(
     graphs: GrakelGraph | Iterable[GrakelGraph],
     *,
     as_attributes: bool = False,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -58,7 +59,7 @@ def from_grakel(
     as_attributes : bool, default=False
         Whether `node_labels` hold numbers or vectors that are continuous attributes
         rather than discrete labels.
-    symmetrize, missing
+    negative, symmetrize, missing
         As in `from_scipy`: each edge may stand for both directions.
 
     Returns
@@ -90,6 +91,7 @@ def from_grakel(
         [edges for _, edges, _ in read],
         labels=values,
         attributes=attributes,
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )

@@ -13,7 +13,7 @@ from retgk._runtime.names import optional_module
 from retgk._runtime.processes import ordered_results
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, PathLike, bare_name, label_remedy, write_series
 from retgk.io.networkx import from_networkx, networkx_graph
 from retgk.io.objects import NAMED_VALUES
@@ -22,11 +22,18 @@ _GRAPH = re.compile(rb"<(?:[\w.-]+:)?graph[\s/>]")
 _PIECE_BYTES = 1 << 21  # take networkx about as long as processes take to start
 
 
-def _read(files: list[Path], *, n_jobs: int | None = None, **named: Any) -> GraphDataset:
+def _read(
+    files: list[Path], *, skip_invalid: bool = False, n_jobs: int | None = None, **named: Any
+) -> GraphDataset:
     optional_module("networkx", "networkx")
-    parsed = ordered_results(_parsed, _pieces(files), n_jobs)
-    graphs = from_networkx(list(chain.from_iterable(parsed)), **named)
-    return GraphDataset(graphs, None, "", graph_names=list(map(bare_name, files)))
+    parsed = list(chain.from_iterable(ordered_results(_parsed, _pieces(files), n_jobs)))
+    empty = [number for number, graph in enumerate(parsed) if len(graph) == 0]
+    if empty and not skip_invalid:
+        raise InvalidInputError(f"{files[empty[0]]} holds a graph without nodes; {LEAVE_OUT}")
+    rows = rows_without(empty, len(files), files[0].parent)
+    graphs = from_networkx([graph for graph in parsed if len(graph)], **named)
+    names = [bare_name(path) for path, graph in zip(files, parsed, strict=True) if len(graph)]
+    return GraphDataset(graphs, None, "", "", names, rows)
 
 
 def write_graphml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:
@@ -68,8 +75,6 @@ def _parsed(files: list[tuple[Path, bytes]]) -> list[Any]:
             raise
         except Exception as error:
             raise InvalidInputError(f"{path} cannot be read: {error}") from error
-        if len(graph) == 0:
-            raise InvalidInputError(f"{path} holds a graph without nodes; leave the file out")
         graphs.append(graph)
     return graphs
 
@@ -91,7 +96,7 @@ GRAPHML = Format(
     name="graphml",
     endings=(".graphml",),
     read=_read,
-    options=(*NAMED_VALUES, "n_jobs"),
+    options=(*NAMED_VALUES, "skip_invalid", "n_jobs"),
     sniff=lambda sample: sample.text.lstrip().startswith("<"),
     write=lambda dataset, folder: write_graphml(dataset.graphs, folder),
     writes_folder=True,

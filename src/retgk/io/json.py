@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 
 from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
+from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, checked_edges, with_reading
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import EITHER, Negative, Symmetrize
 from retgk.graphs.flat import Missing, graph_of, offsets
 from retgk.graphs.reading import reading_of
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, PathLike, label_remedy
 from retgk.io.objects import (
     NAMED_VALUES,
@@ -49,6 +50,7 @@ from retgk.io.objects import (
     plain_graph,
     short_repr,
     stack_attributes,
+    with_names,
 )
 
 Value = tuple[str, Any]
@@ -64,21 +66,25 @@ def _read(
     weight: Any = "weight",
     edge_label: Any = None,
     target_column: str | None = None,
+    skip_invalid: bool = False,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphDataset:
     columns = NodeColumns.of(label, attributes, categorical, missing)
     names = EdgeNames.of(edge_label, missing)
+    where = files[0] if len(files) == 1 else files[0].parent
     try:
-        reader = _gathered(files, (columns, names, weight, target_column, symmetrize))
+        options = (columns, names, weight, target_column, negative, symmetrize)
+        reader = _gathered(files, options, skip_invalid)
+        rows = reader.rows(where)
         graphs = reader.batch(attributes)
     except RecursionError as error:
-        where = files[0] if len(files) == 1 else files[0].parent
         raise InvalidInputError(f"{where} holds values nested too deeply") from error
-    return GraphDataset(graphs, reader.targets(), "", graph_names=reader.graph_names())
+    return GraphDataset(graphs, reader.targets(), "", "", reader.graph_names(), rows)
 
 
-def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
+def _gathered(files: list[Path], options: tuple[Any, ...], skip_invalid: bool) -> "GraphReader":
     reader: GraphReader | None = None
     for place, value in chain.from_iterable(map(_values, files)):
         if not isinstance(value, dict):
@@ -92,7 +98,8 @@ def _gathered(files: list[Path], options: tuple[Any, ...]) -> "GraphReader":
                 f"{place} is in another form than the graphs before it; give all as node-link "
                 "data or all as plain edges"
             )
-        reader.add(place, value)
+        if not reader.leaves_out(place, value, skip_invalid):
+            reader.add(place, value)
     if reader is None:
         raise InvalidInputError(f"{files[0]} holds no graphs")
     return reader
@@ -222,12 +229,14 @@ class GraphReader(ABC):
         edge_names: EdgeNames,
         weight: Hashable | None,
         target: str | None,
+        negative: Negative,
         symmetrize: Symmetrize,
     ) -> None:
         self.columns = columns
         self.edge_names = edge_names
         self.weight = weight
         self.target = target
+        self.negative: Negative = negative
         self.symmetrize = symmetrize
         self.missing = columns.missing
         self.places: list[str] = []
@@ -237,6 +246,23 @@ class GraphReader(ABC):
         self._known_of_edges: dict[str, None] = {}
         self._targets: list[Any] = []
         self._names: list[Any] = []
+        self._left_out: list[int] = []
+
+    def leaves_out(self, place: str, value: dict[str, Any], skip_invalid: bool) -> bool:
+        """Whether a graph has no nodes; then it counts as left out, or is an error."""
+        is_empty = value.get("nodes") == []
+        if is_plain(value):
+            is_empty = value.get("edges") == [] and value.get("n_nodes", 0) == 0
+        if is_empty and not skip_invalid:
+            raise InvalidInputError(f"{place} has no nodes; {LEAVE_OUT}")
+        if is_empty:
+            self._left_out.append(len(self.places) + len(self._left_out))
+        return is_empty
+
+    def rows(self, place: Any) -> Ints | None:
+        """Numbers of the graphs, if some were left out."""
+        n_graphs = len(self.places) + len(self._left_out)
+        return rows_without(self._left_out, n_graphs, place)
 
     def add(self, place: str, value: dict[str, Any]) -> None:
         known = value.get("graph")
@@ -257,16 +283,17 @@ class GraphReader(ABC):
         """Take nodes and edges, and what is known of them."""
 
     def batch(self, attributes: Any) -> GraphBatch:
-        self.columns.warn_if_unused(self._known, attributes)
-        self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
         try:
-            return self._joined()
+            batch = self._joined()
         except InvalidInputError as error:
             numbered = re.match(r"graph (\d+)", str(error))
             if numbered is None:
                 raise
             place = self.places[int(numbered[1])]
             raise InvalidInputError(place + str(error)[numbered.end() :]) from error
+        self.columns.warn_if_unused(self._known, attributes)
+        self.edge_names.warn_if_unused(self._known_of_edges, self.weight)
+        return batch
 
     @abstractmethod
     def _joined(self) -> GraphBatch:
@@ -322,6 +349,7 @@ class PlainGraphs(GraphReader):
                 raise InvalidInputError(f"{place}: {key!r} is not read; did you mean {near[0]!r}?")
         try:
             edges, size = self._plain_edges(value)
+            self._find_unused(value, size)
             labels = _list_or_none(value, "labels")
             attributes = _list_or_none(value, "attributes")
         except InvalidInputError as error:
@@ -331,6 +359,13 @@ class PlainGraphs(GraphReader):
         self.edges.append(edges)
         self._labels.append(None if labels is None else [tuples_of_lists(name) for name in labels])
         self._attributes.append(attributes)
+
+    def _find_unused(self, value: dict[str, Any], size: int) -> None:
+        """Remember lists that have one value for each node, or for each edge."""
+        for key in value.keys() - {*_PLAIN_KEYS, self.target}:
+            if isinstance(value[key], list) and len(value[key]) in (size, len(value["edges"])):
+                is_of_nodes = len(value[key]) == size
+                (self._known if is_of_nodes else self._known_of_edges)[key] = None
 
     def _plain_edges(self, value: dict[str, Any]) -> tuple[LocalEdges, int]:
         rows, weights = _list_or_none(value, "edges") or [], _list_or_none(value, "weights")
@@ -371,11 +406,13 @@ class PlainGraphs(GraphReader):
             attributes=stack_attributes(self._attributes, self.sizes, self.missing)
             if has_attributes
             else None,
-            symmetrize=True,
+            negative=self.negative,
+            symmetrize=self.symmetrize or EITHER,
             missing=self.missing,
         )
-        how = {"weighted": self.weight is not None, "missing": self.missing}
-        return with_reading(batch, reading_of("json", how))
+        how = {"weighted": self.weight is not None, "negative": self.negative}
+        form = {"symmetrize": self.symmetrize, "missing": self.missing}
+        return with_reading(batch, reading_of("json", how | form))
 
 
 class NodeLinks(GraphReader):
@@ -410,8 +447,7 @@ class NodeLinks(GraphReader):
         self.edges.append(edges)
 
     def _add_node_values(self, place: str, nodes: Sequence[Any], ids: list[Any]) -> None:
-        if not self.sizes:
-            self._known = dict.fromkeys(key for node in nodes for key in node if key != "id")
+        self._known.update(dict.fromkeys(key for node in nodes for key in node if key != "id"))
         for name, column in zip(self.columns.names, self._values, strict=True):
             for node, node_id in zip(nodes, ids, strict=True):
                 if name not in node and self.missing == "error":
@@ -424,8 +460,7 @@ class NodeLinks(GraphReader):
 
     def _linked(self, place: str, links: Sequence[Any], position: dict[Any, int]) -> LocalEdges:
         pairs, weights = [], []
-        if not self.sizes:
-            self._known_of_edges = dict.fromkeys(key for link in links for key in link)
+        self._known_of_edges.update(dict.fromkeys(key for link in links for key in link))
         columns = [
             [tuples_of_lists(link.get(part)) for link in links] for part in self.edge_names.parts
         ]
@@ -465,15 +500,18 @@ class NodeLinks(GraphReader):
             self.edges,
             labels=found.labels,
             attributes=found.attributes,
+            negative=self.negative,
             symmetrize=self.symmetrize,
             missing=self.missing,
-        ).with_node_names(list(chain.from_iterable(self._called)))
+        )
+        batch = with_names(batch, list(chain.from_iterable(self._called)), self.negative)
         how = {
             "label": self.columns.label,
             "attributes": self.columns.attributes,
             "categorical": found.categorical,
             "weight": self.weight,
             "edge_label": self.edge_names.name,
+            "negative": self.negative,
             "symmetrize": self.symmetrize,
             "missing": self.missing,
         }
@@ -527,7 +565,7 @@ JSON = Format(
     name="json",
     endings=(".json", ".jsonl"),
     read=_read,
-    options=(*NAMED_VALUES, "target_column"),
+    options=(*NAMED_VALUES, "target_column", "skip_invalid"),
     sniff=lambda sample: _START.match(sample.text) is not None,
     write=write_json,
     memory_factor=48,

@@ -17,8 +17,8 @@ from scipy.sparse import issparse, load_npz
 from retgk._runtime.files import is_gzip, text_lines, unpacked_size
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.graphs.edges import Symmetrize
-from retgk.io.arrays import Negative, from_numpy, from_scipy
+from retgk.graphs.edges import Negative, Symmetrize
+from retgk.io.arrays import from_numpy, from_scipy
 from retgk.io.dataset import GraphDataset
 from retgk.io.edges import are_matrix_rows
 from retgk.io.formats import TABLES, Format, Sample, bare_name, ending_of
@@ -48,11 +48,12 @@ def _read(
     variable: str | None = None,
     symmetrize: Symmetrize = False,
     negative: Negative = "error",
+    **correlations: Any,
 ) -> GraphDataset:
     parts, names = [], []
     for path in files:
         for found in _matrices_of(path, variable):
-            parts.append(_graphs(found, negative, symmetrize))
+            parts.append(_graphs(found, negative=negative, symmetrize=symmetrize, **correlations))
             is_stack = not issparse(found.values) and found.values.ndim == 3
             numbers = [f"{found.name}-{number}" for number in range(len(parts[-1]))]
             names += numbers if is_stack else [found.name]
@@ -208,7 +209,7 @@ def _is_square(values: Any) -> bool:
 # From numbers to graphs
 
 
-def _graphs(found: _Matrices, negative: Negative, symmetrize: Symmetrize) -> GraphBatch:
+def _graphs(found: _Matrices, **options: Any) -> GraphBatch:
     """Convert a matrix or a stack; errors name the file, and nodes as rows and columns from 0."""
     values, place, _ = found
     if not _is_square(values):
@@ -217,7 +218,7 @@ def _graphs(found: _Matrices, negative: Negative, symmetrize: Symmetrize) -> Gra
         )
     try:
         convert = from_scipy if issparse(values) else from_numpy
-        return convert(values, negative=negative, symmetrize=symmetrize)
+        return convert(values, **options)
     except InvalidInputError as error:
         problem = str(error) if values.ndim == 3 else str(error).removeprefix("graph 0: ")
         raise InvalidInputError(f"{place}: {problem}") from error
@@ -400,7 +401,7 @@ MATRICES = Format(
     name="matrices",
     endings=(".npy", ".npz", ".mat", *TABLES),
     read=_read,
-    options=("variable", "symmetrize", "negative"),
+    options=("variable", "symmetrize", "negative", "fisher_z", "threshold", "density"),
     sniff=_sniff,
     memory_factor=16,
     binary=(".npy", ".npz", ".mat"),

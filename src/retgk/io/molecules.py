@@ -1,7 +1,6 @@
 """Molecules: those of RDKit, SMILES strings, and files of them; atoms are nodes, bonds edges."""
 
 import re
-import warnings
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +19,9 @@ from retgk._runtime.names import name_advice, optional_module
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.processes import ordered_results
 from retgk.array_types import Ints
-from retgk.errors import InputWarning, InvalidInputError
+from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
 from retgk.graphs.batch import GraphBatch, with_reading
-from retgk.graphs.flat import offsets
+from retgk.graphs.flat import is_missing, offsets
 from retgk.graphs.reading import Reading, reading_of
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import TABLES, Format, Sample, ending_of
@@ -32,14 +31,18 @@ from retgk.io.objects import (
     batch_from_local_edges,
     both_directions,
     is_rdkit,
+    iterable_graphs,
     list_graphs,
     remembers,
 )
 from retgk.io.tables import (
     MEMORY_FACTOR,
+    cell_text,
+    check_values,
     column_position,
     delimiter_in,
     filled_cell,
+    missing_numbers,
     table_rows,
     typed_targets,
 )
@@ -110,7 +113,17 @@ def from_rdkit(
     """
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
     found = list_graphs(molecules, is_rdkit, "RDKit molecules (None is one that could not be read)")
-    return reader.batch(enumerate(found))
+    return reader.batch(enumerate(found), _texts_of(found))
+
+
+def _texts_of(molecules: Sequence[Any]) -> list[str] | None:
+    """SMILES of molecules; None where RDKit cannot write one, as of bonds that are of no type."""
+    chem = rdkit_chem()
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        try:
+            return [chem.MolToSmiles(chem.Mol(own)) for own in molecules]  # writing changes one
+        except RuntimeError:
+            return None
 
 
 def _checked_names(attributes: Any) -> tuple[str, ...]:
@@ -140,11 +153,14 @@ class MoleculeReader:
     def reading(self) -> Reading:
         return reading_of("molecules", {**vars(self), "attributes": list(self.attributes)})
 
-    def batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
+    def batch(
+        self, numbered: Iterable[tuple[int, Any]], smiles: Sequence[str] | None
+    ) -> GraphBatch:
         """Convert molecules, given with the numbers that errors know them by."""
         with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
             batch = self._batch(numbered)
         batch.reading = self.reading()
+        batch.smiles = None if smiles is None else np.array(smiles, object)
         return batch
 
     def _batch(self, numbered: Iterable[tuple[int, Any]]) -> GraphBatch:
@@ -284,6 +300,7 @@ def from_smiles(
     add_hydrogens: bool = False,
     bond_orders: bool = False,
     bond_types: bool = False,
+    skip_invalid: bool = False,
     n_jobs: int | None = None,
 ) -> GraphBatch:
     """
@@ -295,6 +312,9 @@ def from_smiles(
         The molecules. Those that RDKit cannot read are an error, which lists them.
     attributes, add_hydrogens, bond_orders, bond_types
         As in `from_rdkit`.
+    skip_invalid : bool, default=False
+        Whether to leave out strings that RDKit cannot read, and those that are missing or empty,
+        with a warning that lists them. `are_readable` tells of each, so that targets stay aligned.
     n_jobs : int, optional
         Processes; None for one, -1 for all cores. It changes no result. Up to 20,000 molecules are
         read in this process in any case: unlike threads, processes take seconds to start. Inside
@@ -308,6 +328,7 @@ def from_smiles(
     See Also
     --------
     iter_smiles : The same piece by piece, for more molecules than fit into memory.
+    are_readable : Which strings RDKit can read.
 
     Examples
     --------
@@ -316,8 +337,52 @@ def from_smiles(
     """
     rdkit_chem()
     reader = MoleculeReader.of(attributes, add_hydrogens, bond_orders, bond_types)
-    found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
-    return parsed_smiles(reader, found, n_jobs).graphs
+    if not skip_invalid:
+        found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
+        return parsed_smiles(reader, found, n_jobs).graphs
+    texts = _texts_or_empty(smiles)
+    parsed = parsed_smiles(reader, texts, n_jobs, skip_invalid=True)
+    empty = [number for number in parsed.unreadable if not texts[number].strip()]
+    if not len(parsed.graphs):
+        raise InvalidInputError("RDKit can read none of the SMILES strings")
+    warn_of_left_out(_left_out(parsed.unreadable, empty, "graph"))
+    return parsed.graphs
+
+
+def are_readable(smiles: Iterable[str]) -> NDArray[np.bool_]:
+    """
+    Tell which SMILES strings RDKit can read: those that ``skip_invalid`` keeps.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+        The molecules; None, NaN and empty strings are such as cannot be read.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_strings,)
+        Whether each can be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smiles, targets = ["CCO", "C1CC", "", "CC"], np.array([1, 0, 0, 1])
+    >>> are_readable(smiles)
+    array([ True, False, False,  True])
+    >>> targets[are_readable(smiles)]
+    array([1, 1])
+    """
+    texts = _texts_or_empty(smiles)
+    with optional_module("rdkit.rdBase", "rdkit").BlockLogs():
+        return np.fromiter((_has_atoms(_molecule(text)) for text in texts), bool, len(texts))
+
+
+def _texts_or_empty(smiles: Any) -> list[str]:
+    found = [smiles] if isinstance(smiles, str) else list(iterable_graphs(smiles))
+    absent = [is_missing(text) for text in found]
+    return list(
+        _checked_texts("" if gone else text for text, gone in zip(found, absent, strict=True))
+    )
 
 
 def iter_smiles(
@@ -425,18 +490,24 @@ def _parsed_piece(
 ) -> ParsedPiece:
     """What one process does with one piece; it sends back arrays, no molecules."""
     unreadable: list[int] = []
+    read: list[str] = []
 
     def kept() -> Iterator[tuple[int, Any]]:
         for number, molecule in enumerate(map(_molecule, smiles), first):
-            if molecule is None:
+            if not _has_atoms(molecule):
                 unreadable.append(number)
             else:
+                read.append(smiles[number - first])
                 yield number, molecule
 
     if skip_invalid:
-        return ParsedPiece(reader.batch(kept()), unreadable)
+        return ParsedPiece(reader.batch(kept(), read), unreadable)
     found = _readable(map(_molecule, smiles), smiles, first)
-    return ParsedPiece(reader.batch(enumerate(found, first)), [])
+    return ParsedPiece(reader.batch(enumerate(found, first), smiles), [])
+
+
+def _has_atoms(molecule: Any) -> bool:
+    return molecule is not None and molecule.GetNumAtoms() > 0
 
 
 def _checked_texts(smiles: Iterable[Any]) -> Iterator[str]:
@@ -502,6 +573,10 @@ def _unreadable_error(smiles: Sequence[str], first: int, positions: list[int]) -
 
 
 def _reason_in_brackets(chem: Any, smiles: str) -> str:
+    if smiles.startswith(("InChI=", "1S/")):
+        return " (it is an InChI; MolFromInchi and MolToSmiles of rdkit.Chem make SMILES of it)"
+    if smiles.count(">") == 2:
+        return " (it is a reaction; give one of its molecules, or all of one side joined by dots)"
     molecule = chem.MolFromSmiles(smiles, sanitize=False)
     if molecule is None:
         return " (it is not well formed)"
@@ -520,13 +595,9 @@ _ATOM = re.compile(r"""\[[^][\s"',{}]+\]|Br|Cl|[BCNOPSFIbcnops*]""")
 _SMILES = re.compile(rf"(?:{_ATOM.pattern}|[-=#$:/\\~.()]|%?\d)+")
 
 
-class LeftOutWarning(InputWarning):
-    """Molecules that RDKit cannot read were left out, as the caller asked."""
-
-
 class _Molecule(NamedTuple):
     line: int
-    smiles: str
+    smiles: str  # empty where a cell that it needs is
     name: str
     target: str | None = None
 
@@ -563,17 +634,22 @@ def _read(
     molecules = list(_molecules(path, reading))
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
+    if reading.skip_invalid:
+        for row in missing_numbers([molecule.target or "" for molecule in molecules]):
+            molecules[row] = molecules[row]._replace(smiles="")
     texts = [molecule.smiles for molecule in molecules]
     with _naming(path):
         found = parsed_smiles(reading.reader(), texts, n_jobs, skip_invalid=reading.skip_invalid)
     rows = None
     if reading.skip_invalid:
-        _warn_of_left_out(path, [molecules[row].line for row in found.unreadable])
+        left_out = [molecules[row] for row in found.unreadable]
+        _warn_of_lines(path, left_out)
         rows = np.delete(np.arange(len(molecules)), found.unreadable)
         molecules = [molecules[row] for row in rows]
     if not molecules:
         raise InvalidInputError(f"{path} holds no molecules")
     targets = [molecule.target for molecule in molecules if molecule.target is not None]
+    check_values(targets, lambda row: f"{path}, line {molecules[row].line}")
     return GraphDataset(
         _with_column(found.graphs, reading),
         typed_targets(targets) if targets else None,
@@ -581,7 +657,6 @@ def _read(
         _said_of_names(path, reading),
         graph_names=[molecule.name for molecule in molecules],
         rows=rows,
-        smiles=[molecule.smiles for molecule in molecules],
     )
 
 
@@ -626,7 +701,7 @@ class MoleculeStream:
                 under_way.append(molecule)
                 yield molecule.smiles
 
-        stop, left_out = first, []
+        stop, left_out = first, list[_Molecule]()
         skip_invalid = self.reading.skip_invalid
         with _naming(self.path):
             for piece in parsed_pieces(
@@ -635,14 +710,14 @@ class MoleculeStream:
                 unread = {row - stop for row in piece.unreadable}
                 own = [under_way.popleft() for _ in range(len(piece.graphs) + len(unread))]
                 stop += len(own)
-                left_out += [own[row].line for row in sorted(unread)]
+                left_out += [own[row] for row in sorted(unread)]
                 if len(piece.graphs):
                     kept = [row for row in range(len(own)) if row not in unread]
                     numbers = [stop - len(own) + row for row in kept]
                     names = [own[row].name for row in kept]
                     graphs = _with_column(piece.graphs, self.reading)
                     yield StreamPiece(stop, numbers, names, graphs)
-        _warn_of_left_out(self.path, left_out)
+        _warn_of_lines(self.path, left_out)
 
     def sample(self, n_molecules: int) -> GraphBatch:
         """Read molecules from all over the file, about so many; bad ones are left out."""
@@ -727,9 +802,18 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[_Molecule]:
     target = reading.target_column
     target_at = None if target is None else column_position(names, target, path, "target_column")
     for line, row in rows:
-        smiles = filled_cell(row, smiles_at, names, path, line)
-        value = None if target_at is None else filled_cell(row, target_at, names, path, line)
-        name = row[name_at].strip() if name_at is not None and name_at < len(row) else ""
+        smiles, value = cell_text(row, smiles_at), None
+        if target_at is not None:
+            value = cell_text(row, target_at)
+        if not smiles or value == "":
+            if not reading.skip_invalid:
+                column = names[smiles_at if not smiles or target_at is None else target_at]
+                raise InvalidInputError(
+                    f"{path}, line {line}: the column {column!r} is empty; fill it, or drop the "
+                    "line; skip_invalid=True leaves such out"
+                )
+            smiles = ""
+        name = "" if name_at is None else cell_text(row, name_at)
         yield _Molecule(line, smiles, name or smiles, value)
 
 
@@ -749,22 +833,39 @@ def _name_column(columns: list[str], reading: SmilesReading, path: Path) -> int 
 
 
 def _listed_molecules(path: Path, _: SmilesReading) -> Iterator[_Molecule]:
+    is_first = True
     for number, line in text_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):
             smiles, *rest = text.split(maxsplit=1)
-            yield _Molecule(number, smiles, rest[0] if rest else smiles)
+            if not (is_first and "smiles" in smiles.lower()):  # a line of names of columns
+                yield _Molecule(number, smiles, rest[0] if rest else smiles)
+            is_first = False
 
 
-def _warn_of_left_out(path: Path, lines: Sequence[int]) -> None:
-    if lines:
-        many = "s" * (len(lines) > 1)
-        listed = f"line{many} {', '.join(map(str, lines))}"
-        warnings.warn(
-            f"{path}: left out {len(lines)} molecule{many} RDKit cannot read: {listed}",
-            LeftOutWarning,
-            stacklevel=5,
-        )
+def _warn_of_lines(path: Path, molecules: Sequence[_Molecule]) -> None:
+    lines = [molecule.line for molecule in molecules]
+    empty = [molecule.line for molecule in molecules if not molecule.smiles]
+    told = _left_out(lines, empty, "line")
+    warn_of_left_out(told and f"{path}: {told}")
+
+
+def _left_out(numbers: Sequence[int], empty: Sequence[int], what: str) -> str:
+    """What was left out in words, given where it is; and where there was nothing to read."""
+    unread = sorted(set(numbers) - set(empty))
+
+    def counted(where: Sequence[int], noun: str, why: str) -> str:
+        listed = f"{what}{'s' * (len(where) > 1)} {', '.join(map(str, where))}"
+        return f"{len(where)} {noun}{'s' * (len(where) > 1)} {why}: {listed}"
+
+    told = [counted(unread, "molecule", "RDKit cannot read")] if unread else []
+    told += [counted(empty, "row", "without SMILES or target")] if empty else []
+    return f"left out {'; '.join(told)}" if told else ""
+
+
+def warn_of_left_out(told: str) -> None:
+    if told:
+        warn_user(LeftOutWarning(told))
 
 
 def _sniff(sample: Sample) -> bool:

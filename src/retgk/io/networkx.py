@@ -16,7 +16,7 @@ from retgk._runtime.names import names_there, optional_module
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import Missing, graph_of, is_missing, offsets
 from retgk.graphs.reading import reading_of
 from retgk.io.objects import (
@@ -34,6 +34,7 @@ from retgk.io.objects import (
     plain_graph,
     remembers,
     short_repr,
+    with_names,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def from_networkx(
     categorical: Categorical | None = None,
     weight: Hashable | None = "weight",
     edge_label: EdgeLabelName = None,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -70,7 +72,7 @@ def from_networkx(
     attributes : hashable or list of hashable, optional
         Node attributes that make up the continuous attributes: numbers, or vectors of
         the same length on every node, put side by side. None by default, with a warning
-        if nodes have some and no label is read; an empty list is no warning.
+        that names what is not read; an empty list is no warning.
     categorical : hashable, list of hashable, or dict, optional
         Node attributes that become continuous attributes, after the others, as one column of
         zeros and ones for each value: to the kernel, nodes with other values are farther apart,
@@ -83,6 +85,8 @@ def from_networkx(
         Edge attribute that is the discrete label of an edge, or several that make one label, a
         tuple; parallel edges have the same. Kernels use it with ``depth`` above zero. None by
         default, with a warning if edges have more than a weight; an empty list is no warning.
+    negative : {"error", "absolute", "positive", "split"}, default="error"
+        What becomes of negative weights, as in `from_scipy`.
     symmetrize : bool or {"max", "mean", "sum"}, default=False
         Whether to drop the directions of directed graphs: an edge gets the larger of the weights
         of its two directions, which have the same label, their mean (none is 0) or their sum; True
@@ -108,11 +112,7 @@ def from_networkx(
     """
     found = list_graphs(graphs, is_networkx, "networkx graphs")
     node_columns = NodeColumns.of(label, attributes, categorical, missing)
-    data = (values for _, values in found[0].nodes(data=True))
-    node_columns.warn_if_unused(chain.from_iterable(data), attributes)
     edge_names = EdgeNames.of(edge_label, missing)
-    on_edges = (values for _, _, values in found[0].edges(data=True))
-    edge_names.warn_if_unused(chain.from_iterable(on_edges), weight)
     if not symmetrize:
         _check_undirected(found)
     sizes, degrees, columns, weights = _csr_arrays(found, weight)
@@ -131,11 +131,16 @@ def from_networkx(
         labels=values.labels,
         attributes=values.attributes,
         edge_labels=_entry_labels(found, edge_names),
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )
+    data = (values for graph in found for _, values in graph.nodes(data=True))
+    node_columns.warn_if_unused(chain.from_iterable(data), attributes)
+    on_edges = (values for graph in found for _, _, values in graph.edges(data=True))
+    edge_names.warn_if_unused(chain.from_iterable(on_edges), weight)
     batch.reading = reading_of("networkx", {"categorical": values.categorical})
-    return batch.with_node_names(list(chain.from_iterable(found)))
+    return with_names(batch, list(chain.from_iterable(found)), negative)
 
 
 def _entry_labels(graphs: list[Any], names: EdgeNames) -> list[Any] | None:
@@ -333,6 +338,7 @@ def from_igraph(
     categorical: Categorical | None = None,
     weight: str | None = "weight",
     edge_label: EdgeLabelName = None,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -346,7 +352,7 @@ def from_igraph(
     ----------
     graphs : igraph.Graph or iterable of them
         The graphs; each has at least one vertex.
-    label, attributes, categorical, weight, edge_label, symmetrize, missing
+    label, attributes, categorical, weight, edge_label, negative, symmetrize, missing
         As in `from_networkx`, of attributes of vertices and edges; None is missing.
 
     Returns
@@ -362,10 +368,7 @@ def from_igraph(
     """
     found = list_graphs(graphs, is_igraph, "igraph graphs")
     columns = NodeColumns.of(label, attributes, categorical, missing)
-    unused = (name for name in found[0].vs.attributes() if name not in _IDENTITIES)
-    columns.warn_if_unused(unused, attributes)
     edge_names = EdgeNames.of(edge_label, missing)
-    edge_names.warn_if_unused(found[0].es.attributes(), weight)
     reading = (weight, edge_names, symmetrize)
     edges = [_edges(graph, position, *reading) for position, graph in enumerate(found)]
     sizes = [graph.vcount() for graph in found]
@@ -383,12 +386,17 @@ def from_igraph(
         edges,
         labels=values.labels,
         attributes=values.attributes,
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )
+    known = chain.from_iterable(graph.vs.attributes() for graph in found)
+    columns.warn_if_unused((name for name in known if name not in _IDENTITIES), attributes)
+    on_edges = chain.from_iterable(graph.es.attributes() for graph in found)
+    edge_names.warn_if_unused(on_edges, weight)
     batch.reading = reading_of("igraph", {"categorical": values.categorical})
     names = [_vertex_names(graph) for graph in found]
-    return batch.with_node_names(list(chain.from_iterable(names)))
+    return with_names(batch, list(chain.from_iterable(names)), negative)
 
 
 def _vertex_names(graph: Any) -> list[Any]:

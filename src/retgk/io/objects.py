@@ -17,9 +17,10 @@ from scipy.sparse import issparse
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch
-from retgk.graphs.edges import Symmetrize
+from retgk.graphs.batch import GraphBatch, node_name_array
+from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import (
+    FILL_IN,
     KEPT_LABELS,
     KEPT_NUMBERS,
     Missing,
@@ -36,9 +37,6 @@ from retgk.graphs.reading import reading_of
 
 NodeName = Callable[[int], str]
 
-KEEP_AS_NAN = (
-    'fill it in, or convert with missing="nan" and fit with impute_attributes="mean" or "median"'
-)
 _CHUNK = 1024
 _MOST_SHOWN = 80
 _MOST_NAMES = 5
@@ -58,16 +56,21 @@ def attribute_names(attributes: Any) -> list[Any]:
     return list(attributes) if isinstance(attributes, list | tuple) else [attributes]
 
 
-def warn_of_unused_values(names: Iterable[Any]) -> None:
-    found = list(map(repr, names))
+def warn_of_unused(owners: str, names: Iterable[Any]) -> None:
+    """Name values that all nodes, or edges, have and that nothing reads."""
+    found = [repr(name) for name in dict.fromkeys(names)]
     if found:
         shown = ", ".join(found[:_MOST_NAMES]) + ", ..." * (len(found) > _MOST_NAMES)
-        warn_user(
-            InputWarning(
-                f"nodes have {shown}, which are not used; label= and attributes= read them; in "
-                "Python attributes=[] leaves them out without this warning"
-            )
-        )
+        are = "is" if len(found) == 1 else "are"
+        warn_user(InputWarning(f"{owners} have {shown}, which {are} not used; {_READ_BY[owners]}"))
+
+
+_READ_BY = {
+    "nodes": "label= and attributes= read them; an empty list of attributes (--no-attributes) "
+    "leaves them out without this warning",
+    "edges": "edge_label= reads labels of edges, which count with depth above zero, weight= reads "
+    "weights; an empty list for edge_label (--no-edge-labels) leaves them out without this warning",
+}
 
 
 def attribute_matrix(
@@ -159,7 +162,7 @@ def _raise_bad_value(values: Sequence[Any], name: Any, node_name: NodeName) -> N
 def _remedy(value: Any, name: Any) -> str:
     """What helps where a value is no number: text is a label or a category, others are missing."""
     if is_missing(value):
-        return f"; {KEEP_AS_NAN}"
+        return f"; {FILL_IN}"
     if not isinstance(value, str):
         return ""
     return (
@@ -232,7 +235,7 @@ def _check_no_gap(matrix: NDArray[Any], graph: int) -> None:
     for node, row in enumerate(matrix.tolist() if matrix.dtype.kind == "O" else []):
         if any(map(is_missing, row if isinstance(row, list | tuple) else [row])):
             raise InvalidInputError(
-                f"graph {graph}: an attribute of node {node} is missing; {KEEP_AS_NAN}"
+                f"graph {graph}: an attribute of node {node} is missing; {FILL_IN}"
             )
 
 
@@ -300,10 +303,10 @@ class NodeColumns:
     def label(self) -> Any:
         return self.label_parts if self.is_tuple else next(iter(self.label_parts), None)
 
-    def warn_if_unused(self, names: Any, attributes: Any) -> None:
-        """Warn of values that nodes have, where none is read and that was not asked for."""
-        if attributes is None and not self.names:
-            warn_of_unused_values(dict.fromkeys(names))
+    def warn_if_unused(self, names: Iterable[Any], attributes: Any) -> None:
+        """Warn of values that nodes have and that are not read, unless attributes were chosen."""
+        if attributes is None and not self.categories:
+            warn_of_unused("nodes", (name for name in names if name not in self.label_parts))
 
     def arrays(self, values: Sequence[Sequence[Any]], node_name: NodeName) -> NodeArrays:
         """Labels and attributes of one list of values for each of `names`."""
@@ -318,11 +321,9 @@ class NodeColumns:
             matrix, found[name] = self._one_hot(column, name, node_name)
             parts.append(matrix)
         joined = np.concatenate(parts, axis=1) if parts else None
-        return NodeArrays(self._labels(values[:n_parts], node_name), joined, found)
+        return NodeArrays(self.labels(values[:n_parts], node_name), joined, found)
 
-    def _labels(
-        self, columns: Sequence[Sequence[Any]], node_name: NodeName
-    ) -> Sequence[Any] | None:
+    def labels(self, columns: Sequence[Sequence[Any]], node_name: NodeName) -> Sequence[Any] | None:
         """Values of the label; tuples of several parts, in which None stands for a missing one."""
         if not self.is_tuple:
             return columns[0] if columns else None
@@ -366,7 +367,7 @@ class NodeColumns:
         if _ABSENT in codes and self.missing not in KEPT_NUMBERS:
             node = codes.index(_ABSENT)
             raise InvalidInputError(
-                f"{node_name(node)}: the attribute {name!r} is missing; {KEEP_AS_NAN}"
+                f"{node_name(node)}: the attribute {name!r} is missing; {FILL_IN}"
             )
         if -1 in codes:
             node = codes.index(-1)
@@ -413,14 +414,15 @@ def _warn_of_found_categories(name: Any, names: Sequence[Any]) -> None:
 # Which values of edges are read by name: the label of an edge, and what is said of the others
 
 NAMED_VALUES = (
-    *("label", "attributes", "categorical", "weight", "edge_label", "symmetrize", "missing"),
+    *("label", "attributes", "categorical", "weight", "edge_label", "negative", "symmetrize"),
+    "missing",
 )
 """Options that say by name which values of nodes and edges are read."""
 
 EdgeLabelName = Hashable | list[Any] | None
 """Name of the label of edges, several that make one, or None; an empty list is a quiet None."""
 
-_NO_LABELS = ("id", "key", "source", "target", "weight")
+_NO_LABELS = ("id", "key", "source", "target", "weight", "_nx_multiedge_key")
 
 
 @dataclass(frozen=True)
@@ -483,20 +485,11 @@ class EdgeNames:
                 ) from None
 
     def warn_if_unused(self, names: Iterable[Any], weight: Any) -> None:
-        """Warn of values that edges have beside weights; no weight means to read none."""
-        if self.parts or self.is_silent or weight is None:
+        """Warn of values that edges have and that are not read; no weight means to read none."""
+        if self.is_silent or weight is None:
             return
-        found = [name for name in dict.fromkeys(names) if name not in (*_NO_LABELS, weight)]
-        if found:
-            shown = ", ".join(map(repr, found[:_MOST_NAMES])) + ", ..." * (len(found) > _MOST_NAMES)
-            warn_user(
-                InputWarning(
-                    f"edges have {shown}, which {'is' if len(found) == 1 else 'are'} not used; "
-                    "edge_label= reads labels of edges, which count with depth above zero, "
-                    "weight= reads weights; in Python edge_label=[] leaves them out without this "
-                    "warning"
-                )
-            )
+        used = (*_NO_LABELS, weight, *self.parts)
+        warn_of_unused("edges", (name for name in names if name not in used))
 
 
 _NOT_THERE = (
@@ -547,6 +540,7 @@ def batch_from_local_edges(
     *,
     labels: Any = None,
     attributes: Any = None,
+    negative: Negative = "error",
     symmetrize: Symmetrize = False,
     missing: Missing = "error",
 ) -> GraphBatch:
@@ -563,6 +557,7 @@ def batch_from_local_edges(
         labels=labels,
         attributes=attributes,
         edge_labels=_joined_labels(graphs),
+        negative=negative,
         symmetrize=symmetrize,
         missing=missing,
     )
@@ -610,6 +605,17 @@ def _joined_labels(graphs: list[LocalEdges]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return list(itertools.chain.from_iterable(parts))
+
+
+def with_names(batch: GraphBatch, names: Sequence[Any], negative: Negative) -> GraphBatch:
+    """Name the nodes; a graph with a part for negative edges has each node twice."""
+    if negative != "split":
+        return batch.with_node_names(names)
+    ptr = batch.node_ptr // 2
+    if node_name_array(names, ptr) is None:
+        return batch
+    twice = (2 * [*names[start:stop]] for start, stop in itertools.pairwise(ptr.tolist()))
+    return batch.with_node_names(list(chain.from_iterable(twice)))
 
 
 # One graph of a batch in Python's own values, for packages and files

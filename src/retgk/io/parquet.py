@@ -17,7 +17,13 @@ from retgk._runtime.names import optional_module
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch, with_reading
+from retgk.graphs.batch import (
+    GraphBatch,
+    checked_label_columns,
+    flat_arrays,
+    trusted_batch,
+    with_reading,
+)
 from retgk.graphs.edges import EdgeLabels
 from retgk.graphs.flat import (
     check_no_missing_label,
@@ -40,6 +46,7 @@ JSON_FIELD = {b"retgk": b"json"}
 
 _MOST_SHOWN = 20
 _METADATA_KEY = b"retgk"
+_COLUMNS = b"retgk.columns"  # of the field of labels: names of what they consist of
 
 
 def write_parquet(
@@ -282,6 +289,8 @@ def _record_batch(dataset: GraphDataset) -> Any:
     for name, (is_there, ptr, codes, vocabulary) in labels.items():
         if is_there:
             names, metadata = _name_column(vocabulary)
+            if name == "labels" and graphs.label_columns:
+                metadata = (metadata or {}) | {_COLUMNS: json.dumps(graphs.label_columns).encode()}
             arrays.append(_lists(ptr, names.take(pa.array(codes))))
             fields.append(pa.field(name, arrays[-1].type, metadata=metadata))
     if dataset.targets is not None:
@@ -357,8 +366,12 @@ def _description(
 
 def _summary(schema: Any) -> str:
     return ", ".join(
-        f"{field.name}: {'JSON in ' * bool(field.metadata)}{field.type}" for field in schema
+        f"{field.name}: {'JSON in ' * _is_json(field)}{field.type}" for field in schema
     )
+
+
+def _is_json(field: Any) -> bool:
+    return JSON_FIELD.items() <= (field.metadata or {}).items()
 
 
 # Graphs from the columns of a file; errors name the file and the row
@@ -454,6 +467,13 @@ class _Columns:
             codes_of_names, ordered = encode_labels(names)
         return codes_of_names[positions], ordered
 
+    def label_columns(self) -> tuple[Any, ...]:
+        metadata = self.rows.schema.field("labels").metadata or {}
+        try:
+            return tuple(json.loads(metadata.get(_COLUMNS, b"[]")))
+        except (RecursionError, TypeError, ValueError):  # as if nobody had written them
+            return ()
+
     def attributes(self, node_ptr: Ints) -> Floats | None:
         if self.column("attributes") is None:
             return None
@@ -524,7 +544,7 @@ class _Columns:
             names = distinct.dictionary.take(pa.array(used)).to_pylist()
         else:
             names = distinct.dictionary.to_pylist()
-        if JSON_FIELD.items() <= (self.rows.schema.field(name).metadata or {}).items():
+        if _is_json(self.rows.schema.field(name)):
             try:
                 names = [tuples_of_lists(json.loads(text)) for text in names]
             except (RecursionError, TypeError, ValueError) as error:
@@ -556,7 +576,9 @@ def _with_label_column(graphs: GraphBatch, reader: _Columns) -> GraphBatch:
     with reader.rows_in_errors():
         # None was written as a label of its own
         check_no_missing_label(codes, [name or "" for name in ordered], graphs.node_ptr)
-    return trusted_batch(flat_arrays(graphs)._replace(labels=codes, label_names=ordered))
+        columns = checked_label_columns(reader.label_columns(), codes, ordered)
+    arrays = flat_arrays(graphs)
+    return trusted_batch(arrays._replace(labels=codes, label_names=ordered, label_columns=columns))
 
 
 PARQUET = Format(

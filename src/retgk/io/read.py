@@ -74,19 +74,23 @@ def read_graphs(
 
         - GraphML, GML and JSON: ``label``, ``attributes``, ``categorical``, ``weight``,
           ``edge_label`` and ``missing``, which say by name what is read, as in `from_networkx`.
-        - GraphML, GML, JSON, matrices and TUDataset text: ``symmetrize``, whether to make directed
-          graphs undirected, and what the weights of two directions become, as in
-          `from_networkx`. Otherwise they are an error.
+        - All but SMILES and Parquet: ``symmetrize``, whether to make directed graphs undirected,
+          and what the weights of two directions become, as in `from_networkx` (otherwise they
+          are an error); ``negative``, what becomes of negative weights, as in `from_scipy`.
         - Edge lists: ``delimiter``, what stands between the columns, a comma in ``.csv`` files and
-          white space in others by default; ``weighted``, whether the third column holds weights.
-        - Matrices: ``negative``, what becomes of negative weights, as in `from_numpy`;
-          ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz`` file, of which
-          all variables are graphs by default.
+          white space in others by default; ``weight`` and ``edge_label``, numbers of columns, 3
+          or more. A third column of numbers is the weight by default; None reads none.
+        - JSON, GraphML, GML, edge lists and TUDataset text: ``skip_invalid``, whether to leave out
+          graphs without nodes, with their targets and a warning that lists them.
+        - TUDataset text: ``weight_column``, as in `load_tudataset`.
+        - Matrices: ``fisher_z``, ``threshold`` and ``density`` for correlations, as in
+          `from_numpy`; ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz``
+          file, of which all variables are graphs by default.
         - SMILES: ``smiles_column``, the column of a table, "smiles" by default, in any letter
           case; ``name_column``, that of the names, by default "name", "id" or the like, where
-          there is one; ``skip_invalid``, whether to leave out molecules that RDKit cannot read,
-          with a warning that lists them; ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
-          ``atom_attributes``, as in `from_rdkit`.
+          there is one; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and
+          rows without a molecule or target, with a warning that lists them; ``bond_orders``,
+          ``bond_types``, ``add_hydrogens`` and ``atom_attributes``, as in `from_rdkit`.
         - SMILES and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.
 
@@ -94,7 +98,7 @@ def read_graphs(
     -------
     GraphDataset
         The graphs with what the files tell of them; targets are None where there are none. Where
-        molecules were left out, `rows` has the numbers of the others.
+        graphs were left out, `rows` has the numbers of the others.
 
     Raises
     ------

@@ -6,6 +6,7 @@ then rows of cells, texts that are numbers, and columns of numbers without a hea
 """
 
 import csv
+import re
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
@@ -259,6 +260,9 @@ def texts_of_graphs(
         texts = _table_texts(dataset, table, column, what)
     else:
         texts = _listed_texts(dataset, path, what)
+    rows = dataset.rows
+    if rows is not None and len(texts) > rows[-1] and len(texts) != len(dataset):
+        texts = [texts[row] for row in rows]  # of graphs that were left out in reading, too
     if len(texts) != len(dataset):
         raise InvalidInputError(
             f"{path} has {len(texts)} lines for {len(dataset)} graphs; give one line for each graph"
@@ -282,9 +286,11 @@ def _listed_texts(dataset: GraphDataset, path: Path, what: What) -> list[str]:
             raise InvalidInputError(
                 f"{path}, line {line} is empty; give a {what.name} for each graph"
             )
-    if is_table(path) and len(texts) > 1 and _starts_with_heading(texts, len(dataset), path, what):
-        return texts[1:]
-    return texts
+    starts = is_table(path) and len(texts) > 1
+    n_before = int(starts and _starts_with_heading(texts, len(dataset), path, what))
+    if what is TARGETS:
+        check_values(texts[n_before:], lambda row: f"{path}, line {row + n_before + 1}")
+    return texts[n_before:]
 
 
 def _starts_with_heading(texts: list[str], n_graphs: int, path: Path, what: What) -> bool:
@@ -326,6 +332,8 @@ def _table_texts(
     if "" in texts:
         line = table.rows[texts.index("")][0]
         raise InvalidInputError(f"{table.path}, line {line} has no {what.name}; fill it in")
+    if what is TARGETS:
+        check_values(texts, lambda row: f"{table.path}, line {table.rows[row][0]}")
     if number_at is not None:
         places = places_by_number(table, number_at, dataset, what.name)
     elif name_at is not None:
@@ -480,12 +488,16 @@ def column_position(names: Sequence[str], wanted: str, path: Path, argument: str
 
 
 def filled_cell(row: list[str], at: int, names: Sequence[str], path: Path, line: int) -> str:
-    text = row[at].strip() if at < len(row) else ""
+    text = cell_text(row, at)
     if not text:
         raise InvalidInputError(
             f"{path}, line {line}: the column {names[at]!r} is empty; fill it, or drop the line"
         )
     return text
+
+
+def cell_text(row: list[str], at: int) -> str:
+    return row[at].strip() if at < len(row) else ""
 
 
 # Texts that are numbers: what Python takes for one, but for names such as 1_0
@@ -512,6 +524,48 @@ def typed_targets(texts: Sequence[str]) -> NDArray[Any]:
 
 
 _MOST_TEXT, _LONG_TARGET = 1 << 26, 1000
+
+
+# What stands where a number is missing, and numbers with a mark or a decimal comma.
+_NO_NUMBER = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "?"))
+_PLAIN_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_MARKED = re.compile(rf"[<>=~≤≥≈±]+\s*{_PLAIN_NUMBER}|{_PLAIN_NUMBER}\s*[<>%*+]+")
+_DECIMAL_COMMA = re.compile(r"(?:[<>=~≤≥≈±]+\s*)?[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
+
+
+def missing_numbers(texts: Sequence[str]) -> list[int]:
+    """Places of words such as NA among numbers; none where there are other texts, as of classes."""
+    absent = [row for row, text in enumerate(texts) if text.lower() in _NO_NUMBER]
+    others = len(texts) - len(absent) if absent else 0
+    is_value = others > 0 and all(
+        is_number(text) or _is_nearly_number(text) or text.lower() in _NO_NUMBER for text in texts
+    )
+    return absent if is_value else []
+
+
+def check_values(texts: Sequence[str], where: Callable[[int], str]) -> None:
+    """Raise where a column of numbers has a text that is none, which would make all of it names."""
+    odd = [row for row, text in enumerate(texts) if not is_number(text)]
+    remedy = "write a number, or drop the line"
+    if absent := missing_numbers(texts):
+        odd, remedy = absent, "fill it in, or drop the line"
+    elif odd and all(_DECIMAL_COMMA.fullmatch(texts[row]) for row in odd):
+        remedy = "write numbers with a decimal point"
+    elif not odd or not (len(odd) < len(texts) and _are_values(texts, odd)):
+        return
+    raise InvalidInputError(
+        f"{where(odd[0])}: the value {shown([texts[odd[0]]])} is no number, as others are; {remedy}"
+    )
+
+
+def _are_values(texts: Sequence[str], odd: Sequence[int]) -> bool:
+    """Whether other texts are numbers, and the odd ones nearly, or most texts are fractions."""
+    n_fractions = sum(is_number(text) and whole_number(text) is None for text in texts)
+    return 2 * n_fractions >= len(texts) or all(_is_nearly_number(texts[row]) for row in odd)
+
+
+def _is_nearly_number(text: str) -> bool:
+    return bool(_MARKED.fullmatch(text) or _DECIMAL_COMMA.fullmatch(text))
 
 
 def whole_number(text: str) -> int | None:

@@ -30,13 +30,12 @@ from retgk.graphs.batch import (
     GraphBatch,
     checked_attributes,
     checked_labels,
-    flat_arrays,
     trusted_batch,
 )
-from retgk.graphs.edges import Adjacency, EdgeLabels, Symmetrize
+from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
 from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
 from retgk.io.cache import ReadOptions, with_options
-from retgk.io.dataset import GraphDataset
+from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, label_remedy
 from retgk.io.tables import Member, integer_blocks, read_floats, read_integers
 
@@ -80,21 +79,22 @@ def read_tudataset(
     """Read a zip archive or folder, and give the warnings about files that were not read."""
     with open_members(source) as members:
         files = _Files(name or _only_name(members, source), source, members)
-        node_ptr = _node_ptr(files.require("graph_indicator"))
-        targets = _targets(files, len(node_ptr) - 1)
+        node_ptr, present = _node_ptr(files.require("graph_indicator"), options.skip_invalid)
+        targets = _targets(files, len(node_ptr) - 1, present)
         labels = _node_labels(files, node_ptr)
         attributes = _node_attributes(files, node_ptr)
-        adjacency, edge_labels = _adjacency(files, node_ptr, options)
-    codes, names = checked_labels(labels, node_ptr)
-    values = checked_attributes(attributes, node_ptr)
-    arrays = FlatGraphs(node_ptr, adjacency, codes, names, values, edge_labels=edge_labels)
-    notes = _notes_of_unread(files)
+        graphs = _graphs(files, (node_ptr, labels, attributes), options)
+    notes = _notes_of_unread(files, options)
     warn_of(notes)
-    description = _description(files, options)
-    return GraphDataset(trusted_batch(arrays), targets, files.name, description), notes
+    description = _description(files)
+    rows = None
+    if present is not None:
+        empty = np.delete(np.arange(len(targets)), present).tolist()
+        rows, targets = rows_without(empty, len(targets), files.source), targets[present]
+    return GraphDataset(graphs, targets, files.name, description, rows=rows), notes
 
 
-def _notes_of_unread(files: _Files) -> list[str]:
+def _notes_of_unread(files: _Files, options: ReadOptions) -> list[str]:
     others = [name.removesuffix("_A.txt") for name in files.members if name.endswith("_A.txt")]
     known = {f"{name}_{kind}.txt" for name in {files.name, *others} for kind in _KINDS}
     own = {f"{files.name}_{kind}.txt".lower(): f"{files.name}_{kind}.txt" for kind in _KINDS}
@@ -105,6 +105,12 @@ def _notes_of_unread(files: _Files) -> list[str]:
         nearest = difflib.get_close_matches(name.lower(), own, n=1, cutoff=0.0)
         hint = f"if it is meant as {own[nearest[0]]}, rename it, or else take it out"
         notes.append(f"{files.source}: {ascii(name)[1:-1]} was not read; {hint}")
+    if files.get("edge_attributes") and options.weight_column is None:
+        notes.insert(
+            0,
+            f"{files.source}: {files.name}_edge_attributes.txt is not used; "
+            "weight_column=0 reads its first column as weights",
+        )
     return notes[:_MOST_NOTES]
 
 
@@ -117,10 +123,11 @@ def _only_name(members: dict[str, Member], source: Path) -> str:
     return names[0]
 
 
-def _node_ptr(member: Member) -> Ints:
+def _node_ptr(member: Member, skip_invalid: bool) -> tuple[Ints, Ints | None]:
+    """First node of every graph; numbers of those that have some, where others may be skipped."""
     graph_of_node = _one_column(read_integers(member), member)
     steps = np.diff(graph_of_node, prepend=0)
-    if len(steps) == 0 or steps[0] < 1:
+    if len(steps) == 0 or (graph_of_node[0] < 1):
         found = "nothing" if len(steps) == 0 else f"graph {graph_of_node[0]}"
         raise InvalidInputError(f"{member.name} starts with {found}; graphs count from 1")
     if (steps < 0).any():
@@ -129,13 +136,14 @@ def _node_ptr(member: Member) -> Ints:
             f"{member.name}, line {line + 1}: graph {graph_of_node[line]} comes after graph "
             f"{graph_of_node[line - 1]}; graphs count from 1 and their nodes are listed in order"
         )
-    if (steps > 1).any():
+    if (steps > 1).any() and not skip_invalid:
         line = int(np.flatnonzero(steps > 1)[0])
         raise InvalidInputError(
             f"{member.name}, line {line + 1}: graph {graph_of_node[line] - 1} has no nodes; drop "
-            "it together with its target"
+            f"it together with its target; {LEAVE_OUT}"
         )
-    return np.append(np.flatnonzero(steps), len(steps))
+    starts = np.flatnonzero(steps)
+    return np.append(starts, len(steps)), graph_of_node[starts] - 1 if skip_invalid else None
 
 
 def _one_column(columns: Ints, member: Member) -> Ints:
@@ -154,7 +162,7 @@ def _check_count(n_lines: int, member: Member, n_expected: int, what: str, where
         )
 
 
-def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
+def _targets(files: _Files, n_graphs: int, present: Ints | None) -> NDArray[Any]:
     values: NDArray[Any]
     member = files.get("graph_attributes")
     if member is None or files.get("graph_labels") is not None:
@@ -163,7 +171,8 @@ def _targets(files: _Files, n_graphs: int) -> NDArray[Any]:
     else:
         values = read_floats(member)
         values = values[:, 0] if values.shape[1] == 1 else values
-    _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
+    if present is None or len(values) <= present[-1]:
+        _check_count(len(values), member, n_graphs, "graphs", files.require("graph_indicator"))
     return np.ascontiguousarray(values)
 
 
@@ -188,6 +197,36 @@ def _node_attributes(files: _Files, node_ptr: Ints) -> Floats | None:
     return values
 
 
+def _graphs(files: _Files, nodes: tuple[Ints, Any, Any], options: ReadOptions) -> GraphBatch:
+    node_ptr, labels, attributes = nodes
+    if options.weight_column is not None:
+        return _weighted_graphs(files, nodes, options)
+    adjacency, edge_labels = _adjacency(files, node_ptr, options)
+    codes, names = checked_labels(labels, node_ptr)
+    values = checked_attributes(attributes, node_ptr)
+    return trusted_batch(FlatGraphs(node_ptr, adjacency, codes, names, values, None, edge_labels))
+
+
+def _weighted_graphs(
+    files: _Files, nodes: tuple[Ints, Any, Any], options: ReadOptions
+) -> GraphBatch:
+    node_ptr, labels, attributes = nodes
+    _adjacency(files, node_ptr, options)  # whose errors name lines
+    assert options.weight_column is not None
+    with closing(EdgeFile(files.require("A")).blocks()) as blocks:
+        edges = np.concatenate([np.empty((2, 0), np.int32), *blocks], axis=1)
+    return GraphBatch.from_edges(
+        np.diff(node_ptr),
+        edges.T - 1,
+        _edge_weights(files, edges.shape[1], options.weight_column),
+        labels=labels,
+        attributes=attributes,
+        edge_labels=_edge_labels(files, edges.shape[1]),
+        negative=options.negative,
+        symmetrize=options.symmetrize,
+    )
+
+
 def _adjacency(
     files: _Files, node_ptr: Ints, options: ReadOptions
 ) -> tuple[Adjacency, EdgeLabels | None]:
@@ -198,7 +237,7 @@ def _adjacency(
             f"symmetrize={options.symmetrize!r} is for weights, and none are read; give "
             "weight_column, or symmetrize=True"
         )
-    if files.get("edge_labels") is None and options.weight_column is None:
+    if files.get("edge_labels") is None:
         with suppress(EdgesOutOfOrderError), closing(file.blocks()) as blocks:
             return adjacency_of_blocks(blocks, node_ptr, file, bool(options.symmetrize)), None
         # Not grouped by graph, which is rare: read again, and sort.
@@ -214,16 +253,7 @@ def _adjacency(
     by_entry = (
         None if labels is None else _labels_by_entry(files, edges, node_ptr, adjacency, labels)
     )
-    if options.weight_column is None:
-        return adjacency, by_entry
-    weights = _edge_weights(files, edges.shape[1], options.weight_column)
-    both = options.symmetrize
-    weighted = flat_arrays(
-        GraphBatch.from_edges(
-            np.diff(node_ptr), edges.T - 1, weights, edge_labels=labels, symmetrize=both
-        )
-    )
-    return weighted.adjacency, weighted.edge_labels
+    return adjacency, by_entry
 
 
 def _edge_labels(files: _Files, n_edges: int) -> EdgeLabels | None:
@@ -283,10 +313,8 @@ def _edge_weights(files: _Files, n_edges: int, column: int) -> Floats:
     return values[:, column]
 
 
-def _description(files: _Files, options: ReadOptions) -> str:
+def _description(files: _Files) -> str:
     parts = [f"{files.name}, read from {files.source.name} in TUDataset form."]
-    if files.get("edge_attributes") and options.weight_column is None:
-        parts.append("Its edge attributes were not read.")
     if files.get("graph_attributes") and files.get("graph_labels"):
         parts.append("Its graph attributes were not read.")
     return " ".join(parts)
@@ -597,9 +625,16 @@ def _checksum_file(archive: Path) -> Path:
     return archive.with_name(archive.name + ".sha256")
 
 
-def _read_files(files: list[Path], *, symmetrize: Symmetrize = False) -> GraphDataset:
+def _read_files(
+    files: list[Path],
+    *,
+    symmetrize: Symmetrize = False,
+    weight_column: int | None = None,
+    negative: Negative = "error",
+    skip_invalid: bool = False,
+) -> GraphDataset:
     source = files[0].parent if files[0].name.endswith(_EDGE_FILE) else files[0]
-    options = ReadOptions(symmetrize=symmetrize)
+    options = ReadOptions(symmetrize, weight_column, negative, skip_invalid)
     return with_options(read_tudataset(source, None, options)[0], options)
 
 
@@ -615,7 +650,7 @@ TU = Format(
     name="tu",
     endings=(".zip",),
     read=_read_files,
-    options=("symmetrize",),
+    options=("symmetrize", "weight_column", "negative", "skip_invalid"),
     sniff=lambda sample: (
         sample.head.startswith(b"PK") and b".npy" not in sample.head[:_ZIP_NAME_BYTES]
     ),

@@ -23,10 +23,14 @@ from retgk.kernels.node import Matern as Matern
 from retgk.kernels.node import NodeKernel as NodeKernel
 from retgk.kernels.node import Polynomial as Polynomial
 from retgk.kernels.others.deep_graph import DeepGraph as DeepGraph
+from retgk.kernels.others.fingerprints import Descriptors as Descriptors
+from retgk.kernels.others.fingerprints import Morgan as Morgan
 from retgk.kernels.others.graph_invariant import GraphInvariant as GraphInvariant
 from retgk.kernels.others.graphlets import Graphlets as Graphlets
 from retgk.kernels.others.graphlets import graphlet_counts as graphlet_counts
 from retgk.kernels.others.hash_graph import HashGraph as HashGraph
+from retgk.kernels.others.min_max import MinMax as MinMax
+from retgk.kernels.others.min_max import molecule_kernel as molecule_kernel
 from retgk.kernels.others.shortest_path import ShortestPath as ShortestPath
 from retgk.kernels.others.subgraph_matching import SubgraphMatching as SubgraphMatching
 from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehman as WeisfeilerLehman

@@ -52,7 +52,8 @@ def graph_keys(batch: GraphBatch, n_jobs: int | None) -> Keys:
 
 
 def _bits(values: Floats) -> Keys:
-    return (np.round(values, DECIMALS) + 0.0).view(np.uint64)  # no -0.0
+    with np.errstate(over="ignore"):  # of values that have no such digits
+        return (np.round(values, DECIMALS) + 0.0).view(np.uint64)  # no -0.0
 
 
 def _mixed(keys: Keys) -> Keys:

@@ -15,7 +15,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import reduce
 from numbers import Real
 from operator import add
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from retgk._runtime.parameters import (
     MAX_ATTRIBUTES,
     Constraints,
     Number,
+    OneOf,
     check_model_parameters,
     check_parameters,
     untyped,
@@ -247,10 +248,19 @@ class GraphKernel(TakesGraphs, TransformerMixin, HasValues):  # type: ignore[mis
         self.intake_ = GraphIntake(batch.reading, batch.is_weighted)
         self.n_graphs_ = len(batch)
 
+    def fit_on(self, batch: GraphBatch, graphs: Ints) -> None:
+        """Fit on some graphs of a batch."""
+        self.fit_batch(batch[graphs])
+
     def gram(self) -> Floats:
         """Kernel matrix of the fitted graphs."""
         check_is_fitted(self)
         return self._compared(self.fitted_, self.fitted_, (self.n_graphs_, self.n_graphs_))
+
+    def add_gram(self, out: NDArray[Any], weight: float = 1.0) -> None:
+        """Add a multiple of the kernel matrix of the fitted graphs, in float32 or float64."""
+        values = self.gram()
+        out += values if weight == 1 else weight * values
 
     def rows(self, batch: GraphBatch) -> Floats:
         """Kernel between new graphs, which are checked, and the fitted ones."""
@@ -533,6 +543,13 @@ class Sum(Combination):
     def combined(self, values: list[Floats]) -> Floats:
         return values[0] + values[1]
 
+    def gram(self) -> Floats:
+        return added_gram(self)
+
+    def add_gram(self, out: NDArray[Any], weight: float = 1.0) -> None:
+        for part in self.parts_:
+            part.add_gram(out, weight)
+
     def batch_vectors(self, batch: GraphBatch) -> Any:
         parts = [part.batch_vectors(batch) for part in self.parts_]
         if any(hasattr(part, "toarray") for part in parts):
@@ -578,6 +595,14 @@ class Product(Combination):
         return (first[:, :, None] * second[:, None, :]).reshape(len(batch), width)
 
 
+def added_gram(kernel: Combination) -> Floats:
+    """Kernel matrix in memory of its own, where parts add theirs."""
+    check_is_fitted(kernel)
+    out = np.zeros((kernel.n_graphs_, kernel.n_graphs_))
+    kernel.add_gram(out)
+    return out
+
+
 class Scaled(Combination):
     """
     Multiple of a kernel; ``factor * kernel`` is one.
@@ -586,28 +611,43 @@ class Scaled(Combination):
     ----------
     kernel : GraphKernel
         The kernel.
-    factor : float
-        Positive.
+    factor : float or "mean"
+        A positive number; or "mean", which divides by the mean of ``K(G, G)`` over the fitted
+        graphs, so that kernels which grow with graphs can be added to others.
 
     Examples
     --------
     >>> from retgk.kernels import ShortestPath
     >>> 0.5 * ShortestPath()
     Scaled(factor=0.5, kernel=ShortestPath())
+    >>> from retgk.datasets import make_graph_classification
+    >>> graphs = make_graph_classification(n_graphs=6, rng=0).graphs
+    >>> float(Scaled(ShortestPath(normalize=False), "mean").fit(graphs).diagonal().mean().round(9))
+    1.0
     """
 
     part_names = ("kernel",)
     fitted_fields = (*Combination.fitted_fields, "factor_")
-    _parameter_constraints: ClassVar[Constraints] = {"factor": (Number("()", 0),)}
+    _parameter_constraints: ClassVar[Constraints] = {"factor": (OneOf(("mean",)), Number("()", 0))}
     factor_: float
 
-    def __init__(self, kernel: GraphKernel, factor: float = 1.0) -> None:
+    def __init__(self, kernel: GraphKernel, factor: float | Literal["mean"] = 1.0) -> None:
         self.kernel = kernel
         self.factor = factor
 
     def fit_batch(self, batch: GraphBatch) -> None:
         super().fit_batch(batch)
-        self.factor_ = float(self.factor)
+        if self.factor == "mean":
+            mean = float(self.parts_[0].norms().mean())
+            self.factor_ = 1 / mean if mean > 0 else 1.0
+        else:
+            self.factor_ = float(self.factor)
+
+    def gram(self) -> Floats:
+        return added_gram(self)
+
+    def add_gram(self, out: NDArray[Any], weight: float = 1.0) -> None:
+        self.parts_[0].add_gram(out, weight * self.factor_)
 
     def combined(self, values: list[Floats]) -> Floats:
         return self.factor_ * values[0]
@@ -617,7 +657,7 @@ class Scaled(Combination):
 
     def after_loading(self) -> None:
         super().after_loading()
-        check_parameters(self._parameter_constraints, {"factor": self.factor_})
+        check_parameters({"factor": (Number("()", 0),)}, {"factor": self.factor_})
 
 
 class Normalized(Combination):
@@ -757,6 +797,10 @@ class Precomputed(GraphKernel):
     def fit_batch(self, batch: Any) -> None:
         self.matrix_, self.columns_, self.width_ = batch, np.arange(len(batch)), len(batch)
         self.intake_ = GraphIntake()
+
+    def fit_on(self, batch: Any, graphs: Ints) -> None:
+        self.fit_batch(batch)
+        self.matrix_, self.columns_ = None, graphs
 
     def gram(self) -> Floats:
         check_is_fitted(self)

@@ -72,11 +72,16 @@ def inner_folds(
     return _folds_of(fold, n_folds)
 
 
+def leaves_one_out_for(cv: FoldMaker | None, grouping: Grouping) -> bool:
+    """Whether graphs may be left out one by one: a user who gave folds or groups wants these."""
+    return grouping.groups is None and (cv is None or isinstance(cv, Integral))
+
+
 def _label_sets(labels: Ints) -> Ints:
     """Numbers of the sets of labels that graphs have, sorted by the rarest; classes as they are."""
     if labels.ndim == 1:
         return labels
-    rarest_first = labels[:, np.argsort(labels.sum(axis=0), kind="stable")]
+    rarest_first = labels[:, np.argsort((labels == 1).sum(axis=0), kind="stable")]
     return np.unique(rarest_first, axis=0, return_inverse=True)[1].ravel()
 
 

@@ -263,20 +263,37 @@ class FoldScorer:
         self.scorer, self.name, self.trial = scorer, name, trial
         self.graphs = [trial.data.batch[test] for _, test in trial.folds]
         self.takes_weights = trial.data.weights is not None
+        self.targets = [(FoldScorer(scorer, name, own), known) for own, known in trial.by_target()]
 
     def __call__(self, decisions: Sequence[Floats]) -> Floats:
         from sklearn.exceptions import UndefinedMetricWarning
 
+        if self.targets:
+            return self._mean_over_targets(decisions)
         with warnings.catch_warnings():
             # of every candidate; that a fold has no score at all is said once, before the work
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             return np.array([self._score(decisions, fold) for fold in range(len(decisions))])
+
+    def _mean_over_targets(self, decisions: Sequence[Floats]) -> Floats:
+        """Means over the targets, each of which is scored on the graphs that have it."""
+        scores = np.array(
+            [
+                scorer([all_[own, t : t + 1] for all_, own in zip(decisions, known, strict=True)])
+                for t, (scorer, known) in enumerate(self.targets)
+            ]
+        )
+        n_defined = (~np.isnan(scores)).sum(axis=0)
+        totals = np.nansum(scores, axis=0)
+        return np.where(n_defined > 0, totals / np.maximum(n_defined, 1), np.nan)
 
     def _score(self, decisions: Sequence[Floats], fold: int) -> float:
         from retgk.learning.outcomes import ClassCandidate, ValueCandidate, ValueOutcomes
 
         data, outcomes, truth, folds = self.trial
         test = folds[fold][1]
+        if len(test) == 0:  # no test graph has this target
+            return np.nan
         options = {"sample_weight": data.weights_of(test)} if self.takes_weights else {}
         targets = outcomes.targets(truth[test])
         candidate: Any = ClassCandidate(self.trial, decisions, fold)

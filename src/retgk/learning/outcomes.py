@@ -1,5 +1,7 @@
 """What decision values say of graphs: classes, labels or values, probabilities and scores."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from retgk._runtime.parallel import single_threaded_blas
-from retgk.array_types import Floats, Ints
+from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.learning.folds import Fold
 from retgk.learning.targets import TrainingSet
@@ -108,12 +110,14 @@ class LabelOutcomes:
         if len(truth) == 0:
             return None
         coef, intercept = np.zeros((self.n_labels, 1)), np.empty(self.n_labels)
-        for label, own in enumerate(truth.T):
-            if own.min() < own.max():
-                found = fit_calibration(scores[:, label : label + 1], own, weights)
+        for label, codes in enumerate(truth.T):
+            known = np.flatnonzero(codes >= 0)
+            own, counted = codes[known], None if weights is None else weights[known]
+            if len(np.unique(own)) == 2:
+                found = fit_calibration(scores[known, label : label + 1], own, counted)
                 coef[label], intercept[label] = found[0][0], found[1][0]
             else:  # its share, as if one graph more had it and one not
-                counts = np.bincount(own, weights, minlength=2) + 1.0
+                counts = np.bincount(own, counted, minlength=2) + 1.0
                 intercept[label] = np.log(counts[1] / counts[0])
         return coef, intercept
 
@@ -127,7 +131,7 @@ class LabelOutcomes:
         return truth
 
     def perfect_scores(self, truth: Ints) -> Floats:
-        return np.where(truth == 1, 1.0, -1.0)
+        return np.where(truth < 0, np.nan, np.where(truth == 1, 1.0, -1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +158,29 @@ class Trial(NamedTuple):
     data: TrainingSet
     outcomes: Discrete | ValueOutcomes
     truth: NDArray[Any]
-    """Codes, labels or values of all graphs, shape (n,) or (n, n_outputs)."""
+    """Codes, labels or values of all graphs, shape (n,) or (n, n_outputs); -1 or NaN if missing."""
     folds: Sequence[Fold]
+
+    def by_target(self) -> list[tuple[Trial, list[Flags]]]:
+        """Trials of single targets on graphs that have them, and which test graphs these are."""
+        if self.truth.ndim == 1 or not missing_truth(self.truth).any():
+            return []
+        found = []
+        for target, missing in enumerate(missing_truth(self.truth).T):
+            known = [~missing[test] for _, test in self.folds]
+            pairs = zip(self.folds, known, strict=True)
+            folds = [(train, test[own]) for (train, test), own in pairs]
+            truth = np.where(missing, 0, self.truth[:, target])
+            is_value = isinstance(self.outcomes, ValueOutcomes)
+            outcomes = ValueOutcomes(1) if is_value else ClassOutcomes(np.arange(2))
+            truth = truth[:, None] if is_value else truth
+            found.append((Trial(self.data, outcomes, truth, folds), known))
+        return found
+
+
+def missing_truth(truth: NDArray[Any]) -> Flags:
+    """Tell which codes of classes are -1, and which values NaN."""
+    return np.asarray(np.isnan(truth) if truth.dtype.kind == "f" else truth < 0)
 
 
 def mean_hits(trial: Trial, weights: Floats) -> Callable[[Sequence[Floats]], Floats]:
@@ -165,29 +190,47 @@ def mean_hits(trial: Trial, weights: Floats) -> Callable[[Sequence[Floats]], Flo
     factors = np.take_along_axis(weights.T, truth, 0) if truth.ndim == 2 else weights[truth]
     if data.weights is not None:
         factors = (factors.T * data.weights).T
+    factors = np.where(truth < 0, 0.0, factors)
     targets = outcomes.targets(truth)
 
     def score(decisions: Sequence[Floats]) -> Floats:
         pairs = zip(decisions, [test for _, test in folds], strict=True)
         hits = [(outcomes.predict(found) == targets[test], test) for found, test in pairs]
-        return np.array([np.average(right, weights=factors[test]) for right, test in hits])
+        return np.array([_average(right, factors[test]) for right, test in hits])
 
     return score
+
+
+def _average(values: NDArray[Any], weights: Floats) -> float:
+    return float(np.average(values, weights=weights)) if weights.any() else np.nan
 
 
 def mean_r2(trial: Trial) -> Callable[[Sequence[Floats]], Floats]:
     data, _, columns, folds = trial
 
     def score(decisions: Sequence[Floats]) -> Floats:
-        from sklearn.metrics import r2_score
-
         pairs = [
             (columns[test], found, data.weights_of(test))
             for found, (_, test) in zip(decisions, folds, strict=True)
         ]
-        return np.array([r2_score(y, found, sample_weight=w) for y, found, w in pairs])
+        return np.array([r2_of_known(y, found, w) for y, found, w in pairs])
 
     return score
+
+
+def r2_of_known(y: Floats, found: Floats, weights: Floats | None = None) -> float:
+    """R^2, the mean over several targets, each over the graphs that have it."""
+    from sklearn.metrics import r2_score
+
+    if not np.isnan(y).any():
+        return float(r2_score(y, found, sample_weight=weights))
+    scores = []
+    for own, values in zip(y.T, found.T, strict=True):
+        known = np.flatnonzero(~np.isnan(own))
+        counted = None if weights is None else weights[known]
+        if len(known) > 1:
+            scores.append(r2_score(own[known], values[known], sample_weight=counted))
+    return float(np.mean(scores)) if scores else np.nan
 
 
 # Candidates as scorers of scikit-learn see them

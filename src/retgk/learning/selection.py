@@ -14,8 +14,8 @@ from retgk.errors import InvalidInputError
 from retgk.kernels.graph import KernelOfMeans
 from retgk.learning.folds import Fold, FoldMaker, inner_folds
 from retgk.learning.outcomes import ClassOutcomes, Discrete, LabelOutcomes, Trial
-from retgk.learning.ridge import LandmarkRidge
-from retgk.learning.svm import GraphProducts, Machine, Solver, SupportVectors
+from retgk.learning.ridge import RidgeMaker
+from retgk.learning.svm import GraphProducts, OneForEach, Solver, SupportVectors
 from retgk.learning.targets import (
     TrainingSet,
     class_targets,
@@ -25,6 +25,7 @@ from retgk.learning.targets import (
     label_weights,
 )
 
+_MOST_EXTENSIONS = 3  # factors of ten
 _TIE = 1e-12  # means of the same scores in another order differ by rounding
 _ROUNDING = 1e-9  # relative: a gain in one fold alone equals its standard error but for rounding
 
@@ -124,6 +125,30 @@ class Selection:
             if self._best is None or _mean(choice.scores) > _mean(self._best.scores) + _TIE:
                 self._best = choice
 
+    def extended(self, choice: Choice) -> Choice:
+        """The choice with ten times the largest C, or a tenth of the smallest, while that wins."""
+        tried = sorted(self.penalties)
+        for _ in range(_MOST_EXTENSIONS if self.folds and len(tried) > 1 else 0):
+            own = choice.params["C"]
+            if tried[0] < own < tried[-1]:
+                break
+            further = 10 * own if own == tried[-1] else own / 10
+            tried = sorted([*tried, further])
+            (by_fold,) = self.solver.out_of_fold(
+                choice.products, [choice.graph_kernel], self.folds, [further], self.n_jobs
+            )
+            decisions = [values[0] for values in by_fold]
+            self.rows.append({**choice.params, "C": further})
+            self.scores.append(self.score(decisions))
+            self.report(self.rows[-1], self.scores[-1])
+            if not _mean(self.scores[-1]) > _mean(choice.scores) + _TIE:
+                break
+            place = len(self.rows) - 1
+            choice = choice._replace(
+                params=self.rows[-1], place=place, scores=self.scores[-1], decisions=decisions
+            )
+        return choice
+
     def best(self) -> Choice:
         if self.folds and np.isnan(self.scores).all():
             raise InvalidInputError(
@@ -198,40 +223,6 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return found
 
 
-class OneForEach:
-    """Machines of several solvers of one kind, each with one output, as one machine."""
-
-    def __init__(self, solvers: Sequence[Solver]) -> None:
-        self.solvers = solvers
-        self.name = solvers[0].name
-        self.n_machines = len(solvers)
-
-    def train(self, products: GraphProducts, kernel: KernelOfMeans, penalty: float) -> Machine:
-        found = [solver.train(products, kernel, penalty) for solver in self.solvers]
-        support = np.unique(np.concatenate([machine.support for machine in found]))
-        dual_coef = np.zeros((len(found), len(support)))
-        for row, machine in zip(dual_coef, found, strict=True):
-            row[np.searchsorted(support, machine.support)] = machine.dual_coef[0]
-        return Machine(support, dual_coef, np.concatenate([machine.intercept for machine in found]))
-
-    def out_of_fold(
-        self,
-        products: GraphProducts,
-        kernels: Sequence[KernelOfMeans],
-        folds: Sequence[Fold],
-        penalties: Sequence[float],
-        n_jobs: int | None,
-    ) -> list[list[Floats]]:
-        found = [
-            solver.out_of_fold(products, kernels, folds, penalties, n_jobs)
-            for solver in self.solvers
-        ]
-        return [
-            [np.concatenate(parts, axis=-1) for parts in zip(*by_output, strict=True)]
-            for by_output in zip(*found, strict=True)
-        ]
-
-
 class ClassificationTask(NamedTuple):
     """Targets of a classifier with their weights and folds."""
 
@@ -253,21 +244,17 @@ class ClassificationTask(NamedTuple):
         pairs = zip(self.truth.T, self.weights, strict=True)
         return OneForEach([SupportVectors(codes, two, own) for codes, two in pairs])
 
-    def ridge(self) -> Solver:
-        """Least squares on landmarks, at once unless labels have weights of their own."""
+    def ridge(self, make: RidgeMaker) -> Solver:
+        """Least squares, at once unless labels have weights of their own."""
         own = self.trial.data.weights
         targets = self.outcomes.perfect_scores(self.truth)
         factors = np.ones(len(targets)) if own is None else own
         if not self.is_multilabel:
-            return LandmarkRidge(targets, self.weights[self.truth] * factors)
+            return make(targets, self.weights[self.truth] * factors)
         if (self.weights == 1).all():
-            return LandmarkRidge(targets, factors)
-        return OneForEach(
-            [
-                LandmarkRidge(targets[:, label : label + 1], two[codes] * factors)
-                for label, (codes, two) in enumerate(zip(self.truth.T, self.weights, strict=True))
-            ]
-        )
+            return make(targets, factors)
+        labels = zip(targets.T, self.truth.T, self.weights, strict=True)
+        return OneForEach([make(own[:, None], two[codes] * factors) for own, codes, two in labels])
 
 
 def classification_task(

@@ -23,7 +23,7 @@ _BLOCK_VALUES = 1 << 15
 class GraphProducts:
     """Inner products ``<m_G, m_H>`` of all training graphs G with some of them, H."""
 
-    products: Floats  # (n, n_columns): the inner products
+    products: Floats  # (n, n_columns): the inner products, in float32 where they are many
     norms: Floats  # (n,): squared norms ``<m_G, m_G>``
     columns: Ints  # (n_columns,): the graphs H; all graphs in order, or landmarks
     weights: Floats | None = None  # (n,)
@@ -34,7 +34,7 @@ class GraphProducts:
             return list(kernels)
         square = self.products
         if len(self.columns) < len(self.norms):
-            square = np.ascontiguousarray(square[self.columns])
+            square = np.ascontiguousarray(square[self.columns], np.float64)
         weights = None if self.weights is None else self.weights[self.columns]
         squared = typical_squared_mmd(square, weights=weights)
         return [
@@ -55,18 +55,27 @@ class GraphProducts:
 
 
 def fit_products(engine: Engine, features: NodeFeatures, columns: Ints) -> GraphProducts:
-    """Fit an engine, which keeps the graphs of the columns, and compare all graphs with these."""
+    """Fit an engine on the graphs of the columns, and compare all graphs with these."""
     if len(columns) == len(features.batch):
         products = engine.fit(features).inner_products()
         return GraphProducts(products, products.diagonal().copy(), columns)
-    engine.fit(features, keep=columns)
-    own = engine.inner_products()
-    products, norms = np.empty((len(features.batch), len(columns))), np.empty(len(features.batch))
+    own = engine.fit(features.of_graphs(columns)).inner_products()
+    n_graphs = len(features.batch)
+    products, norms = empty_products(n_graphs, len(columns)), np.empty(n_graphs)
     for first, piece in features.pieces():
         found, rows = engine.compare(piece), slice(first, first + len(piece.batch))
         products[rows], norms[rows] = found.products(), found.squared_norms()
     products[columns], norms[columns] = own, own.diagonal()
     return GraphProducts(products, norms, columns)
+
+
+_MOST_DOUBLES = 1 << 28  # values up to which products with landmarks are kept in float64: 2 GiB
+
+
+def empty_products(n_graphs: int, n_columns: int) -> Any:
+    """Memory for products with landmarks, in float32 where it would be more than 2 GiB."""
+    is_large = n_graphs * n_columns > _MOST_DOUBLES
+    return np.empty((n_graphs, n_columns), np.float32 if is_large else np.float64)
 
 
 class Machine(NamedTuple):
@@ -102,6 +111,44 @@ class Solver(Protocol):
         n_jobs: int | None,
     ) -> list[list[Floats]]:
         """Decision values by kernel and fold, of shape (n_penalties, n_test, n_outputs)."""
+
+
+class OneForEach:
+    """Machines of several solvers of one kind, each with outputs of its own, as one machine."""
+
+    def __init__(self, solvers: Sequence[Solver], outputs: Sequence[Ints] | None = None) -> None:
+        self.solvers = solvers
+        self.name = solvers[0].name
+        self.outputs = [np.array([i]) for i in range(len(solvers))] if outputs is None else outputs
+        self.n_machines = len(solvers)
+
+    def train(self, products: GraphProducts, kernel: KernelOfMeans, penalty: float) -> Machine:
+        found = [solver.train(products, kernel, penalty) for solver in self.solvers]
+        support = np.unique(np.concatenate([machine.support for machine in found]))
+        n_outputs = sum(map(len, self.outputs))
+        dual_coef, intercept = np.zeros((n_outputs, len(support))), np.zeros(n_outputs)
+        for own, machine in zip(self.outputs, found, strict=True):
+            dual_coef[np.ix_(own, np.searchsorted(support, machine.support))] = machine.dual_coef
+            intercept[own] = machine.intercept
+        return Machine(support, dual_coef, intercept)
+
+    def out_of_fold(
+        self,
+        products: GraphProducts,
+        kernels: Sequence[KernelOfMeans],
+        folds: Sequence[Fold],
+        penalties: Sequence[float],
+        n_jobs: int | None,
+    ) -> list[list[Floats]]:
+        found = [
+            solver.out_of_fold(products, kernels, folds, penalties, n_jobs)
+            for solver in self.solvers
+        ]
+        order = np.argsort(np.concatenate(self.outputs))
+        return [
+            [np.concatenate(parts, axis=-1)[..., order] for parts in zip(*by_output, strict=True)]
+            for by_output in zip(*found, strict=True)
+        ]
 
 
 # Support vector machines as plain arrays.

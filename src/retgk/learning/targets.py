@@ -12,14 +12,19 @@ from retgk._runtime.parameters import OneOf, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
 from retgk.graphs.batch import GraphBatch
-from retgk.io.dataset import GraphDataset, missing_targets, target_array
+from retgk.io.dataset import GraphDataset, infinite_targets, missing_targets, target_array
 from retgk.learning.folds import Grouping
 
 # Graphs with their targets, checked before any work is done.
 
 
 def targets_of(X: Any, y: Any) -> Any:
-    return X.targets if y is None and isinstance(X, GraphDataset) else y
+    """Targets as given, else those that come with the graphs."""
+    if y is not None:
+        return y
+    from retgk.io.convert import known_targets  # the help of commands does without it
+
+    return known_targets(X)
 
 
 def graphs_and_targets(
@@ -46,17 +51,15 @@ def graphs_and_targets(
 
 
 def _check_known(targets: NDArray[Any]) -> None:
-    missing = missing_targets(targets)
-    if missing.any():
-        graph, *column = (int(place) for place in np.argwhere(missing)[0])
+    """Raise where a target is missing; of several, some may be NaN or None, not all of one."""
+    missing, has_several = missing_targets(targets), has_several_labels(targets)
+    is_bad = infinite_targets(targets) | missing.all(axis=0) if has_several else missing
+    if is_bad.any():
+        graph, *column = (int(place) for place in np.argwhere(is_bad)[0])
         which = f"target {column[0]}" if column else "the target"
         advice = "drop the graph together with its target"
-        if column:
-            n_missing = int(missing[:, column[0]].sum())
-            advice = (
-                f"{n_missing:,} of {len(targets):,} graphs have no such target: drop these, or fit "
-                "a model for each target on the graphs that have it"
-            )
+        if column and missing[:, column[0]].all():
+            advice = "no graph has this target: leave its column out"
         raise InvalidInputError(
             f"{which} of graph {graph} is {targets[(graph, *column)]!s} (NaN, infinity or "
             f"nothing); {advice}"
@@ -90,7 +93,10 @@ def has_several_labels(targets: NDArray[Any]) -> bool:
 
 
 def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
+    """Zeros and ones, and -1 where it is not known whether a graph has a label."""
     is_plain = targets.ndim == 2 and targets.dtype.kind in "biufO"
+    missing = missing_targets(targets)
+    targets = np.where(missing, 0, targets) if missing.any() else targets
     if not is_plain or not np.isin(targets, (0, 1)).all():
         raise InvalidInputError(
             f"Unknown label type: targets of shape {targets.shape} must be zeros and ones, which "
@@ -99,7 +105,8 @@ def label_targets(targets: NDArray[Any]) -> NDArray[np.int64]:
         )
     labels = targets.astype(np.int64)
     counts = labels.sum(axis=0)
-    is_constant = (counts == 0) | (counts == len(labels))
+    is_constant = (counts == 0) | (counts == len(labels) - missing.sum(axis=0))
+    labels[missing] = -1
     if is_constant.all():
         raise InvalidInputError(
             f"none of the {len(counts)} labels tells graphs apart: each is of one class, had by "
@@ -118,8 +125,9 @@ def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
             f"targets must be real numbers, one or one row for each graph; got {targets.dtype} of "
             f"shape {targets.shape}"
         )
+    missing = missing_targets(targets) if targets.dtype.kind == "O" else np.zeros(1, bool)
     try:
-        return targets.astype(np.float64)
+        return np.where(missing, np.nan, targets).astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"targets must be numbers, got {targets.dtype}; use GraphClassifier for classes"
@@ -141,8 +149,6 @@ class TrainingSet(NamedTuple):
     """Number of graphs that the user gave."""
     names: Sequence[str] | None = None
     """Name of every graph, where the user gave some."""
-    smiles: Sequence[str] | None = None
-    """SMILES of every graph, where they are molecules that came as such."""
 
     @property
     def grouping(self) -> Grouping:
@@ -165,7 +171,7 @@ def training_set(
     everything = np.arange(len(batch))
     weights = None if sample_weight is None else _checked_weights(sample_weight, len(batch))
     known = None if groups is None else _checked_groups(groups, len(batch))
-    names, smiles = _texts_of(X, batch)
+    names = X.graph_names if isinstance(X, GraphDataset) else None
     kept = everything if weights is None else np.flatnonzero(weights)
     if len(kept) == 0:
         raise InvalidInputError(
@@ -177,22 +183,10 @@ def training_set(
         batch, targets = batch[np.ix_(kept, kept) if is_matrix else kept], targets[kept]
         weights = None if weights is None else weights[kept]
         known = None if known is None else known[kept]
-        names, smiles = (
-            None if texts is None else [texts[graph] for graph in kept.tolist()]
-            for texts in (names, smiles)
-        )
+        names = None if names is None else [names[graph] for graph in kept.tolist()]
     if weights is not None and (weights == 1).all():
         weights = None
-    return TrainingSet(batch, targets, weights, known, kept, len(everything), names, smiles)
-
-
-def _texts_of(X: Any, batch: Any) -> tuple[Sequence[str] | None, Sequence[str] | None]:
-    """Names and SMILES of graphs that come as a data set, or as SMILES."""
-    if isinstance(X, GraphDataset):
-        return X.graph_names, X.smiles
-    is_smiles = getattr(getattr(batch, "reading", None), "kind", None) == "molecules"
-    texts = list(X) if is_smiles and not isinstance(X, GraphBatch) and len(X) == len(batch) else []
-    return None, texts if texts and all(isinstance(text, str) for text in texts) else None
+    return TrainingSet(batch, targets, weights, known, kept, len(everything), names)
 
 
 def _checked_weights(given: Any, n_graphs: int) -> Floats:
@@ -350,7 +344,9 @@ def class_weights(
 def label_weights(given: Any, labels: Ints, weights: Floats | None = None) -> Floats:
     """Weights of graphs without and with every label."""
     found = np.ones((labels.shape[1], 2))
-    for label, own in enumerate(labels.T):
+    for label, codes in enumerate(labels.T):
+        own = codes[codes >= 0]
         if own.min() < own.max():
-            found[label] = class_weights(given, np.arange(2), own, weights)
+            counted = None if weights is None else weights[codes >= 0]
+            found[label] = class_weights(given, np.arange(2), own, counted)
     return found

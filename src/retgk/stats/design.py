@@ -26,6 +26,7 @@ from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.io.convert import CONVERT_FIRST, GraphsLike, as_batch, batch_like
 from retgk.io.dataset import missing_targets, target_array
 from retgk.kernels.engine import NodeFeatures
+from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
 from retgk.kernels.graph import (
     ALIKE,
     ExponentialGraphKernel,
@@ -35,7 +36,8 @@ from retgk.kernels.graph import (
 )
 from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.node import Delta, Gaussian, Laplacian, median_distance
-from retgk.stats.statistics import Relabellings, can_compare, factor
+from retgk.stats.correspondence import EdgeWeights, NodeKernels
+from retgk.stats.statistics import Relabellings, can_compare, factor, group_columns
 
 ValueKind = Literal["auto", "number", "category"]
 
@@ -126,92 +128,187 @@ def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
     return found
 
 
-# blocks and pairs
+# blocks, pairs and subjects
+
+DesignKind = Literal["free", "blocks", "pairs", "within subjects", "between subjects"]
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
-    """Within what labels are permuted: `codes` has the block of every graph, None for no blocks."""
+class Design:
+    """What gets other labels: each graph, or the mean of a subject; within blocks, where given."""
 
-    design: Literal["free", "blocks", "pairs"]
-    codes: Ints | None
+    kind: DesignKind
+    codes: Ints
+    """Label of each unit, which is a graph or a subject."""
+    blocks: Ints | None = None
+    units: Ints | None = None
+    """Unit of each graph; None where graphs are the units."""
+
+    def means(self, rows: Floats) -> Floats:
+        """Rows of graphs as rows of units."""
+        if self.units is None:
+            return rows
+        return (group_columns(self.units).T @ rows) / np.bincount(self.units)[:, None]
+
+    def of_units(self, kernel: Floats) -> Floats:
+        """Kernel of graphs as a kernel of units: of the means of their features."""
+        return kernel if self.units is None else self.means(self.means(kernel).T)
+
+    @property
+    def representatives(self) -> Ints:
+        """One graph of each unit."""
+        units = np.arange(len(self.codes)) if self.units is None else self.units
+        return np.unique(units, return_index=True)[1]
 
 
-def blocks_of(groups: Any, pairs: Any, codes: Ints) -> Blocks:
-    """Blocks of a user's groups or pairs; labels that cannot change anywhere are an error."""
-    if groups is not None and pairs is not None and pairs is not False:
-        raise InvalidInputError("groups and pairs both say what is permuted; give one of them")
-    if pairs is not None and pairs is not False:
-        return Blocks("pairs", _pairs(pairs, codes))
-    if groups is None:
-        return Blocks("free", None)
-    values = _one_each(groups, len(codes), "groups")
-    blocks = np.unique(values, return_inverse=True)[1].reshape(-1)
-    table = np.zeros((blocks.max() + 1, codes.max() + 1), np.int64)
-    np.add.at(table, (blocks, codes), 1)
-    if ((table > 0).sum(axis=1) < 2).all():
+def design_of(groups: Any, pairs: Any, subjects: Any, codes: Ints) -> Design:
+    """Design of a user's groups, pairs or subjects; labels that cannot change are an error."""
+    if not isinstance(pairs, bool | np.bool_):
+        raise InvalidInputError(
+            "pairs is True or False; name the subject of every graph with subjects="
+        )
+    if pairs and subjects is not None:
+        raise InvalidInputError("pairs and subjects both say what belongs together; give one")
+    blocks = None if groups is None else _numbered(groups, len(codes), "groups")[1]
+    if not pairs and subjects is None:
+        own = _permutable(blocks, codes)
+        _warn_if_few(own, codes)
+        return Design("free" if blocks is None else "blocks", codes, own)
+    if pairs:
+        names, own = np.arange(len(codes) // 2), _pairs_in_order(codes)
+    else:
+        names, own = _numbered(subjects, len(codes), "subjects")
+    visits = np.unique(np.column_stack([own, codes]), axis=0)
+    if len(visits) == len(names):  # one label each
+        return _between_subjects(names, own, codes, blocks)
+    if blocks is not None:
+        own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
+    return Design("pairs" if pairs else "within subjects", codes, _permutable(own, codes))
+
+
+def _between_subjects(names: NDArray[Any], units: Ints, codes: Ints, blocks: Ints | None) -> Design:
+    first = np.unique(units, return_index=True)[1]
+    if blocks is not None:
+        moved = blocks != blocks[first][units]
+        if moved.any():
+            raise InvalidInputError(
+                f"subject {names[units[int(np.argmax(moved))]]} has graphs in two groups, such as "
+                "sites, and one label: whose labels it may swap with is not known; give one group "
+                "to all graphs of a subject"
+            )
+        blocks = blocks[first]
+    return Design("between subjects", codes[first], _permutable(blocks, codes[first]), units)
+
+
+def _permutable(blocks: Ints | None, codes: Ints) -> Ints | None:
+    if blocks is None:
+        return None
+    known, group = np.unique(blocks, return_inverse=True)
+    table = np.zeros((len(known), int(codes.max(initial=0)) + 1), np.int64)
+    np.add.at(table, (group, codes), 1)
+    if ((table > 0).sum(axis=1) == 1).all():
         raise InvalidInputError(
             "every group holds graphs of one label only, so nothing can be permuted within groups; "
             "groups are for what both sides have in common, such as the site of a scan"
         )
-    n_moving = int(table[(table > 0).sum(axis=1) > 1].sum())
+    return blocks
+
+
+def _warn_if_few(blocks: Ints | None, codes: Ints) -> None:
+    """Warn of groups in which next to nothing can be relabelled."""
+    if blocks is None:
+        return
+    n_values = len(np.unique(blocks))
+    pairs = np.unique(np.column_stack([blocks, codes]), axis=0)
+    n_labels = np.unique(pairs[:, 0], return_inverse=True)[1]
+    mixed = np.unique(pairs[:, 0])[np.bincount(n_labels) > 1]
+    n_moving = int(np.isin(blocks, mixed).sum())
     n_ways = Relabellings(codes, blocks, 1, 0).n_distinct
     if 2 * n_moving < len(codes) or n_ways < _FEW_WAYS:
         ways = f"{n_ways:,}" if n_ways < _MANY_WAYS else f"over {_MANY_WAYS:,}"
         warn_user(
             InputWarning(
-                f"groups has {len(table)} values for {len(codes)} graphs: {n_moving} of them are "
+                f"groups has {n_values} values for {len(codes)} graphs: {n_moving} of them are "
                 f"in groups of more than one label, and can be relabelled in {ways} ways (no "
                 f"p-value is below {1 / n_ways:.2g}); groups are for what many graphs share, such "
-                "as a site: make few of many values (decades of ages), give pairs=, or leave "
-                "groups out"
+                "as a site: make few of many values (decades of ages), name subjects with "
+                "subjects=, or leave groups out"
             )
         )
-    return Blocks("blocks", blocks)
 
 
-def check_comparable(codes: Ints, blocks: Blocks) -> None:
-    if not can_compare(codes, blocks.codes):
+def check_comparable(design: Design, names: tuple[Any, ...] = ()) -> None:
+    counts = np.bincount(design.codes)
+    if names and counts.min() < _LEAST_GRAPHS:
+        raise InvalidInputError(
+            f"group {names[int(counts.argmin())]} has graphs of one subject; a test needs "
+            f"{_LEAST_GRAPHS} or more subjects in each, to see how much they vary"
+        )
+    if not can_compare(design.codes, design.blocks):
         raise InvalidInputError(
             "blocks have too few graphs of different labels to see how much they vary; two labels "
             "must meet in two blocks, or in one of three graphs or more"
         )
 
 
-def _pairs(pairs: Any, codes: Ints) -> Ints:
+def check_enough(design: Design) -> None:
+    if len(design.codes) < _LEAST_FOR_HSIC:
+        raise InvalidInputError(
+            f"there are {len(design.codes)} subjects of one value each; an association needs "
+            f"{_LEAST_FOR_HSIC} or more"
+        )
+
+
+def _numbered(values: Any, n_graphs: int, name: str) -> tuple[NDArray[Any], Ints]:
+    found, numbers = np.unique(_one_each(values, n_graphs, name), return_inverse=True)
+    return found, numbers.reshape(-1)
+
+
+def _pairs_in_order(codes: Ints) -> Ints:
     counts = np.bincount(codes)
     if len(counts) != 2:
-        raise InvalidInputError(f"pairs are for two groups, there are {len(counts)}; use groups")
-    if pairs is True:
-        if counts[0] != counts[1]:
-            raise InvalidInputError(
-                f"the groups have {counts[0]} and {counts[1]} graphs, so they are not pairs in "
-                "their order; name the pair of every graph with pairs="
-            )
-        found = np.empty(len(codes), np.int64)
-        for code in (0, 1):
-            found[codes == code] = np.arange(counts[0])
-        return found
-    values = _one_each(pairs, len(codes), "pairs")
-    names, found = np.unique(values, return_inverse=True)
-    found = found.reshape(-1)
-    table = np.zeros((len(names), 2), np.int64)
-    np.add.at(table, (found, codes), 1)
-    wrong = (table != 1).any(axis=1)
-    if wrong.any():
-        pair = int(np.argmax(wrong))
         raise InvalidInputError(
-            f"pair {names[pair]} has {table[pair, 0]} graphs of the first group and "
-            f"{table[pair, 1]} of the second; a pair has one of each, use groups for other blocks"
+            f"pairs are for two groups, there are {len(counts)}; name the subject of every graph "
+            "with subjects="
         )
+    if counts[0] != counts[1]:
+        raise InvalidInputError(
+            f"the groups have {counts[0]} and {counts[1]} graphs, so they are not pairs in their "
+            "order; name the subject of every graph with subjects="
+        )
+    found = np.empty(len(codes), np.int64)
+    for code in (0, 1):
+        found[codes == code] = np.arange(counts[0])
     return found
 
 
 # values to be associated with
 
 
-def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, Ints]:
-    """Columns V of the kernel ``V V^T`` of values, and the number of each among the distinct."""
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of graphs: numbers (None for categories), and which of the distinct ones each is."""
+
+    numbers: Floats | None
+    codes: Ints
+
+    def linear(self, design: Design) -> Floats:
+        """Columns of a linear model of the values of units."""
+        graphs = design.representatives
+        if self.numbers is None:
+            return group_columns(self.codes)[graphs]
+        return _standardised(self.numbers[graphs])
+
+    def columns(self, design: Design, seed: int) -> Floats:
+        """Columns V of the kernel ``V V^T`` of the values of units."""
+        graphs = design.representatives
+        if self.numbers is None:
+            return factor(Delta()(self.codes[graphs], self.codes[graphs]))
+        return factor(_number_kernel(self.numbers[graphs], seed))
+
+
+def checked_values(y: Any, n_graphs: int, kind: Any) -> Values:
+    """Values, one for each graph, or several numbers for each."""
     check_parameters({"kind": (OneOf(get_args(ValueKind)),)}, {"kind": kind})
     if n_graphs < _LEAST_FOR_HSIC:
         raise InvalidInputError(
@@ -231,9 +328,7 @@ def value_columns(y: Any, n_graphs: int, kind: Any, seed: int) -> tuple[Floats, 
         codes = np.unique(found, axis=0, return_inverse=True)[1].reshape(-1)
     if codes.max() == 0:
         raise InvalidInputError("y is the same for all graphs; there is nothing to go with")
-    if is_category:
-        return factor(Delta()(codes, codes)), codes
-    return factor(_number_kernel(found, seed)), codes
+    return Values(None if is_category else found, codes)
 
 
 def _finite_numbers(values: NDArray[Any]) -> Floats:
@@ -249,12 +344,16 @@ def _finite_numbers(values: NDArray[Any]) -> Floats:
 
 def _number_kernel(numbers: Floats, seed: int) -> Floats:
     """Gaussian kernel of numbers at the median of their distances; columns are standardised."""
+    numbers = _standardised(numbers)
+    each = np.arange(len(numbers) + 1)
+    return Gaussian("median").fitted(numbers, each, seed)(numbers, numbers)
+
+
+def _standardised(numbers: Floats) -> Floats:
     # exact, and squares of what it gives neither overflow nor vanish
     numbers = np.ldexp(numbers, -np.frexp(np.abs(numbers).max(axis=0))[1])
     spread = numbers.std(axis=0)
-    numbers = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    each = np.arange(len(numbers) + 1)
-    return Gaussian("median").fitted(numbers, each, seed)(numbers, numbers)
+    return np.asarray((numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 # Kernel matrices of a test, one for each bandwidth and depth, from one computation of walks.
@@ -283,6 +382,7 @@ class KernelFamily:
     engine: EngineChoice = "auto"
     options: dict[str, Any] = field(default_factory=dict)
     given: tuple[GraphKernel, ...] = ()
+    nodes_correspond: bool = False
 
     @classmethod
     def checked(
@@ -293,15 +393,21 @@ class KernelFamily:
         depths: Any,
         engine: Any,
         options: dict[str, Any],
+        nodes_correspond: Any,
     ) -> "KernelFamily":
         if kernel is not None:
+            if nodes_correspond:
+                raise InvalidInputError(
+                    "nodes_correspond has kernels of its own; leave kernel out, or nodes_correspond"
+                )
             return cls("graphs", engine="exact", given=_checked_kernels(kernel, options))
         check_keywords(options, _node_parameters(), "a test of populations", CONVERT_FIRST)
         widths, rounds = _listed("bandwidths", bandwidths), _listed("depths", depths)
         given = {"compare": compare, "engine": engine, "bandwidths": widths, "depths": rounds}
         check_parameters(_CONSTRAINTS, given)
         each_depth = dict.fromkeys(int(depth) for depth in rounds)
-        return cls(compare, tuple(map(float, widths)), tuple(each_depth), engine, options)
+        own = (compare, tuple(map(float, widths)), tuple(each_depth), engine, options)
+        return cls(*own, nodes_correspond=bool(nodes_correspond))
 
     @property
     def compared(self) -> list[str]:
@@ -311,12 +417,25 @@ class KernelFamily:
     def n_kernels(self) -> int:
         if self.given:
             return len(self.given)
+        if self.nodes_correspond:
+            return ("nodes" in self.compared) + len(self.bandwidths) * ("graphs" in self.compared)
         return len(self.bandwidths) * len(self.depths) * len(self.compared)
 
     def chosen_engine(self, batch: GraphBatch) -> str:
         if self.engine != "auto":
             return self.engine
         return "exact" if batch.n_nodes <= _EXACT_NODES else "embedded"
+
+    def node_engine(self, kernel: Laplacian, n_jobs: int | None, seed: int) -> ExactEngine:
+        """Unfitted engine that knows what attributes of nodes count."""
+        return ExactEngine(
+            kernel,
+            self.options.get("attributes"),
+            scale_attributes=self.options.get("scale_attributes", "raw"),
+            tol=self.options.get("tol", DEFAULT_TOL),
+            n_jobs=n_jobs,
+            random_state=seed,
+        )
 
 
 def _checked_kernels(kernel: Any, options: dict[str, Any]) -> tuple[GraphKernel, ...]:
@@ -373,6 +492,10 @@ def kernel_matrices(
     # order are not: equal populations would differ, as labels are not exchangeable
     features = replace(features, walks=replace(features.walks, copies_share=False))
     median = Laplacian(1.0 / _median(features.probabilities))
+    if family.nodes_correspond:
+        engine = family.node_engine(median, n_jobs, seed)
+        kernels = NodeKernels(features, engine, EdgeWeights.of(batch))
+        return _corresponding_matrices(kernels, family), features, median
     found = []
     with progress_bar("kernels", family.n_kernels) as advance:
         for width in family.bandwidths:
@@ -383,6 +506,20 @@ def kernel_matrices(
                     found.append(GraphKernelMatrix(values, compare, width, depth))
                     advance(1)
     return found, features, median
+
+
+def _corresponding_matrices(kernels: NodeKernels, family: KernelFamily) -> list[GraphKernelMatrix]:
+    """Gaussian kernels of matrices, and the mean kernel of nodes that correspond."""
+    found = []
+    if "graphs" in family.compared:
+        made = kernels.weights.kernels(family.bandwidths)
+        for width, values in zip(family.bandwidths, made, strict=True):
+            name = f"Gaussian kernel of matrices, bandwidth {width:g}"
+            found.append(GraphKernelMatrix(values, "graphs", width, 0, name))
+    if "nodes" in family.compared:
+        name = "mean kernel of corresponding nodes"
+        found.append(GraphKernelMatrix(kernels.mean(), "nodes", 1.0, 0, name))
+    return found
 
 
 def _given_matrices(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import untyped
@@ -15,33 +17,22 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.kernels.engine import NodeFeatures
 from retgk.kernels.exact import ExactEngine
-from retgk.kernels.node import Delta, Laplacian, NodeKernel
-from retgk.stats.statistics import (
-    EffectSize,
-    Relabellings,
-    check_room_for,
-    finite_or_none,
-    group_columns,
-    group_form,
-    max_test,
-    permuted_statistics,
-    squared_effect,
-    step_down_p_values,
-)
+from retgk.stats.correspondence import EdgeTable, NodeTable, Subnetwork
+from retgk.stats.statistics import EffectSize, finite_or_none, group_columns, holm
 
 # -------------------------------------------------------------------------------------------------
-# Where populations differ: typical graphs, nodes that speak for a side, nodes that correspond.
+# Where populations differ: typical graphs, and nodes that speak for a side.
 # -------------------------------------------------------------------------------------------------
 
 _PIECE_NODES = 1 << 13
-_NODE_BYTES = 1 << 28  # of kernel matrices of nodes that are in memory at a time
 
 
-def affinities(kernel: Floats, codes: Ints) -> Floats:
-    """Mean kernel of every graph with the graphs of each group, itself left out."""
+def affinities(kernel: Floats, codes: Ints, subjects: Ints | None) -> Floats:
+    """Mean kernel of every graph with the graphs of each group, those of its subject left out."""
     columns = group_columns(codes)
-    sums = kernel @ columns - kernel.diagonal()[:, None] * columns
-    return np.asarray(sums / (columns.sum(axis=0) - columns))
+    own = np.arange(len(codes)) if subjects is None else subjects
+    others = own[:, None] != own
+    return np.asarray(((kernel * others) @ columns) / (others @ columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,144 +78,17 @@ def nodes_as_graphs(batch: GraphBatch, nodes: Ints) -> GraphBatch:
     return GraphBatch.from_edges(sizes, none, labels=labels, attributes=attributes)
 
 
-# nodes that correspond
-
-
-@dataclass(frozen=True, eq=False)
-class NodeTable:
-    """
-    Nodes that all graphs have in common, one row for each.
-
-    Attributes
-    ----------
-    effect : ndarray
-        Distance of the means of the groups at that node, in deviations within groups; infinite
-        where groups differ and are each all alike.
-    p_value : ndarray
-        Of each node alone.
-    corrected_p_value : ndarray
-        For all nodes together: the chance that any of the nodes without a difference is below 5 %
-        is at most that.
-    mean_strengths : ndarray, shape (n_nodes, n_groups)
-        Mean sum of the weights of the edges of the node, in every group.
-    names : ndarray, shape (n_nodes,), or None
-        What nodes are called, where graphs have names of nodes and all the same.
-    """
-
-    effect: Floats
-    p_value: Floats
-    corrected_p_value: Floats
-    mean_strengths: Floats
-    names: NDArray[Any] | None = None
-
-    def name(self, node: int) -> str:
-        """What a node is called, or its number."""
-        return str(node if self.names is None else self.names[node])
-
-    def __len__(self) -> int:
-        return len(self.effect)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Columns as plain lists, for JSON: None stands for infinite effects."""
-        return {
-            "node": list(range(len(self))),
-            **({} if self.names is None else {"name": list(map(str, self.names))}),
-            "effect": [finite_or_none(value) for value in self.effect.tolist()],
-            "p_value": self.p_value.tolist(),
-            "corrected_p_value": self.corrected_p_value.tolist(),
-            "mean_strengths": self.mean_strengths.tolist(),
-        }
-
-
-def check_same_nodes(batch: GraphBatch) -> None:
-    counts = batch.node_counts
-    if (counts != counts[0]).any():
-        graph = int(np.argmax(counts != counts[0]))
-        raise InvalidInputError(
-            f"graph 0 has {counts[0]} nodes, graph {graph} has {counts[graph]}: nodes correspond "
-            "only where all graphs have the same ones, in the same order; leave out "
-            "nodes_correspond"
-        )
-
-
-def node_table(
-    evidence: NodeEvidence, relabellings: Relabellings, blocks: Ints | None, n_jobs: int | None
-) -> NodeTable:
-    features = evidence.features
-    batch, codes = features.batch, relabellings.codes
-    attributes = evidence.engine.attribute_points(features)
-    n_graphs, n_nodes = len(batch), int(batch.node_counts[0])
-    check_room_for(n_nodes, relabellings)
-    step = max(1, _NODE_BYTES // (8 * n_graphs**2))
-    parts, effects = [], []
-    with progress_bar("nodes that correspond", n_nodes) as advance:
-        for first in range(0, n_nodes, step):
-            nodes = range(first, min(first + step, n_nodes))
-            kernels = [_kernel_of_node(evidence, attributes, node) for node in nodes]
-            forms = [group_form(kernel, codes, blocks) for kernel in kernels]
-            statistics = permuted_statistics(forms, relabellings, n_jobs)
-            squared = [
-                squared_effect(form, kernel, codes)
-                for form, kernel in zip(forms, kernels, strict=True)
-            ]
-            effects.append(np.sqrt(np.maximum(squared, 0.0)))
-            parts.append(max_test(statistics, np.array([form.rounding for form in forms])))
-            advance(len(nodes))
-    standardised = np.hstack([part.standardised for part in parts])
-    return NodeTable(
-        np.concatenate(effects),
-        np.concatenate([part.single for part in parts]),
-        step_down_p_values(standardised),
-        _mean_strengths(batch, codes),
-        _common_names(batch),
-    )
-
-
-def _common_names(batch: GraphBatch) -> NDArray[Any] | None:
-    """Names of nodes, where all graphs have the same; two that differ are no correspondence."""
-    if batch.node_names is None:
-        return None
-    rows = batch.node_names.reshape(len(batch), -1)
-    if (differ := (rows != rows[0]).any(axis=1)).any():
-        graph = int(np.argmax(differ))
-        node = int(np.argmax(rows[graph] != rows[0]))
-        raise InvalidInputError(
-            f"node {node} is {rows[0, node]!s:.80} in graph 0 and {rows[graph, node]!s:.80} in "
-            f"graph {graph}: nodes correspond only where all graphs have the same ones, in the "
-            "same order; put them in one order, or leave out nodes_correspond"
-        )
-    return np.asarray(rows[0])
-
-
-def _kernel_of_node(
-    evidence: NodeEvidence, attributes: list[tuple[Floats, NodeKernel]], node: int
-) -> Floats:
-    """Kernel between graphs at one node; bandwidths are the medians of that node."""
-    batch, seed = evidence.features.batch, evidence.engine.random_state
-    rows = batch.node_ptr[:-1] + node
-    each = np.arange(len(batch) + 1)
-    points = evidence.features.probabilities[rows]
-    kernel = Laplacian("median").fitted(points, each, seed)(points, points)
-    if batch.has_labels:
-        kernel *= Delta()(batch.labels[rows], batch.labels[rows])
-    for block, own in attributes:
-        values = block[rows]
-        kernel *= own.fitted(values, each, seed)(values, values)
-    return kernel
-
-
-def _mean_strengths(batch: GraphBatch, codes: Ints) -> Floats:
-    strengths = np.bincount(batch.edge_rows, batch.weights, batch.n_nodes).reshape(len(batch), -1)
-    columns = group_columns(codes)
-    return np.asarray(strengths.T @ columns / columns.sum(axis=0))
-
-
-_SHOWN = 5
+_SHOWN, _MANY = 5, 12
 _LEVEL = 0.05
 _COMPARED = {
     "graphs": "K_2 of graphs",
     "nodes": "means of all nodes",
     "both": "K_2 of graphs and means of all nodes",
+}
+_CORRESPOND = {
+    "graphs": "edges that correspond",
+    "nodes": "nodes that correspond",
+    "both": "edges and nodes that correspond",
 }
 
 
@@ -243,6 +107,32 @@ class KernelResult(NamedTuple):
     """With regard to all kernels that were tried."""
     kernel: str = ""
     """The kernel, where it was given; bandwidth and depth say nothing then."""
+
+
+class PairOfGroups(NamedTuple):
+    """A two-sample test of two of several groups."""
+
+    first: Any
+    """Name of the first group."""
+    second: Any
+    """Name of the second group."""
+    p_value: float
+    """Of this pair alone; NaN if the two cannot be compared within their blocks or subjects."""
+    corrected_p_value: float
+    """For all pairs together (Holm, 1979)."""
+    test: PopulationTest | None
+    """All that was found of the two."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, for JSON."""
+        effect = None if self.test is None else finite_or_none(self.test.effect.value)
+        p_values = [None if np.isnan(p) else p for p in (self.p_value, self.corrected_p_value)]
+        return {
+            "groups": [str(self.first), str(self.second)],
+            "p_value": p_values[0],
+            "corrected_p_value": p_values[1],
+            "effect": effect,
+        }
 
 
 @untyped
@@ -271,8 +161,8 @@ class PopulationTest:
         Whether K_2 of graphs, means of all nodes, or both were compared.
     engine : {"exact", "embedded"}
         How inner products were found.
-    design : {"free", "blocks", "pairs"}
-        Within what labels were permuted.
+    design : {"free", "blocks", "pairs", "within subjects", "between subjects"}
+        What labels were permuted within.
     n_permutations : int
         Relabellings that were used, beside the labels as they are.
     are_all : bool
@@ -291,7 +181,14 @@ class PopulationTest:
     affinities : ndarray, shape (n_graphs, n_groups), or None
         Mean kernel of every graph with each group, itself left out.
     nodes : NodeTable or None
-        Table of nodes, where nodes correspond.
+        Table of nodes, where nodes correspond: columns `effect`, `p_value`, `corrected_p_value` and
+        `mean_strengths`.
+    edges : EdgeTable or None
+        Table of edges, where nodes correspond: columns `ends`, `statistic`, `p_value`,
+        `corrected_p_value`, `mean_weights` and `subnetwork`.
+    subnetworks : tuple of Subnetwork
+        Connected edges beyond the threshold, the clearest first: `nodes`, `n_edges`, `mass` and
+        `corrected_p_value`.
     graph_names : tuple of str, or None
         Name of every graph, where data sets have some.
 
@@ -323,9 +220,32 @@ class PopulationTest:
     are_apart: bool = False
     affinities: Floats | None = None
     nodes: NodeTable | None = None
+    edges: EdgeTable | None = None
+    subnetworks: tuple[Subnetwork, ...] = ()
     evidence: NodeEvidence | None = None
     n_tied: int = 1
     graph_names: tuple[str, ...] | None = None
+    test_pair: Callable[[int, int], PopulationTest | None] | None = None
+
+    @cached_property
+    def pairwise(self) -> tuple[PairOfGroups, ...]:
+        """
+        Tests of all pairs of groups of `k_sample_test`, which are made when they are asked for.
+
+        Each is a `two_sample_test` of the graphs of two groups, with the same settings; p-values
+        are corrected for all pairs by Holm's method.
+        """
+        if self.test_pair is None:
+            raise InvalidInputError(
+                f"pairwise is for three groups or more, this is a {self.kind} test; p_value is its "
+                "answer"
+            )
+        pairs = list(combinations(range(len(self.group_names)), 2))
+        tests = [self.test_pair(*pair) for pair in pairs]
+        p_values = np.array([np.nan if test is None else test.p_value for test in tests])
+        names = [[self.group_names[group] for group in pair] for pair in pairs]
+        given = zip(names, p_values.tolist(), holm(p_values).tolist(), tests, strict=True)
+        return tuple(PairOfGroups(*name, *values) for name, *values in given)
 
     @property
     def smallest_p_value(self) -> float:
@@ -411,7 +331,10 @@ class PopulationTest:
             "design": self.design,
             "n_permutations": self.n_permutations,
             "are_all": self.are_all,
-            "kernels": [kernel._asdict() for kernel in self.kernels],
+            "kernels": [
+                {**kernel._asdict(), "bandwidth": finite_or_none(kernel.bandwidth)}
+                for kernel in self.kernels
+            ],
         }
         if self.affinities is not None:
             found["groups"] = [
@@ -425,6 +348,9 @@ class PopulationTest:
             ]
         if self.nodes is not None:
             found["nodes"] = self.nodes.to_dict()
+        if self.edges is not None:
+            found["edges"] = self.edges.to_dict()
+            found["subnetworks"] = [own._asdict() for own in self.subnetworks]
         return found
 
     def __str__(self) -> str:
@@ -437,7 +363,7 @@ class PopulationTest:
         return f"PopulationTest({self.kind}, p_value={self.p_value:.4g})"
 
     def _what(self) -> str:
-        what = _COMPARED[self.compare]
+        what = (_COMPARED if self.nodes is None else _CORRESPOND)[self.compare]
         if self.kind == "association":
             return f"Association of {len(self.codes)} graphs with a value, by {what}."
         counts = np.bincount(self.codes)
@@ -445,7 +371,9 @@ class PopulationTest:
         return f"{' against '.join(named)}, by {what}."
 
     def _verdict(self) -> str:
-        within = {"free": "", "blocks": " within blocks", "pairs": " within pairs"}[self.design]
+        within = {"free": "", "blocks": " within blocks", "pairs": " within pairs"}.get(
+            self.design, f" {self.design}"
+        )
         how = f"all {self.n_permutations + 1:,}" if self.are_all else f"{self.n_permutations:,}"
         found = self.p_value <= _LEVEL
         if self.kind == "association":
@@ -479,8 +407,9 @@ class PopulationTest:
         where = best.kernel or where
         if len(self.kernels) == 1:
             return f"Kernel: {where}."
+        what = "kernels" if self.edges is None else "statistics"
         return (
-            f"{len(self.kernels)} kernels combined by the largest standardised statistic; clearest "
+            f"{len(self.kernels)} {what} combined by the largest standardised one; clearest "
             f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
         )
 
@@ -495,19 +424,45 @@ class PopulationTest:
         return [int(graph) - first for graph in self.most_typical(group)]
 
     def _node_lines(self) -> list[str]:
-        if self.nodes is None:
+        """What is found of nodes, edges and subnetworks."""
+        if self.nodes is None or self.edges is None:
             return []
-        corrected = self.nodes.corrected_p_value
+        name = self.nodes.name
+        ends = [f"{name(a)}-{name(b)}" for a, b in self.edges.ends.tolist()]
+        of_networks = np.array([own.corrected_p_value for own in self.subnetworks])
+        networks = [
+            f"of {own.n_edges} edges between nodes {_shown(list(map(name, own.nodes)))}"
+            for own in self.subnetworks
+        ]
+        sizes = np.array([own.mass for own in self.subnetworks])
+        edges = (self.edges.corrected_p_value, np.abs(self.edges.statistic))
+        return [
+            self._line_of(
+                "node",
+                list(map(name, range(len(self.nodes)))),
+                self.nodes.corrected_p_value,
+                self.nodes.effect,
+            ),
+            self._line_of("edge", ends, *edges),
+            self._line_of("subnetwork", networks, of_networks, sizes),
+        ]
+
+    def _line_of(self, what: str, names: Sequence[Any], corrected: Floats, sizes: Floats) -> str:
+        is_value = self.kind == "association"
         found = np.flatnonzero(corrected <= _LEVEL)
         if not len(found):
-            return [f"None of {len(corrected)} nodes differs, corrected for all of them."]
-        order = found[np.lexsort([-self.nodes.effect[found], corrected[found]])]
-        shown = [
-            f"{self.nodes.name(node)} (p = {corrected[node]:.4g})"
-            for node in order[:_SHOWN].tolist()
-        ]
-        more = ", ..." if len(order) > _SHOWN else ""
-        return [
-            f"{len(found)} of {len(corrected)} nodes differ, corrected for all of them: "
-            f"{', '.join(shown)}{more}."
-        ]
+            does = "goes with the value" if is_value else "differs"
+            return f"None of {len(corrected):,} {what}s {does}, corrected for all of them."
+        do = "go with the value" if is_value else "differ"
+        order = found[np.lexsort([-sizes[found], corrected[found]])]
+        shown = [f"{names[at]} (p = {corrected[at]:.4g})" for at in order[:_SHOWN].tolist()]
+        more = ", ..." if len(order) > _SHOWN else "."
+        return (
+            f"{len(found):,} of {len(corrected):,} {what}s {do}, corrected for all of them: "
+            f"{', '.join(shown)}{more}"
+        )
+
+
+def _shown(nodes: Sequence[str]) -> str:
+    listed = ", ".join(nodes[:_MANY])
+    return listed + ", ..." * (len(nodes) > _MANY)

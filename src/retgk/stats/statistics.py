@@ -356,6 +356,15 @@ def step_down_p_values(standardised: Floats) -> Floats:
     return adjusted
 
 
+def holm(p_values: Floats) -> Floats:
+    """P-values that hold for all tests together (Holm, 1979); NaN is no test."""
+    order = np.argsort(p_values)[: int(np.isfinite(p_values).sum())]
+    factors = len(order) - np.arange(len(order))
+    adjusted = np.full(len(p_values), np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
+    return adjusted
+
+
 # How large a difference or an association is, with an interval for it.
 #
 # Intervals come from halves: the statistic of a random half, drawn without replacement, scatters
@@ -419,7 +428,7 @@ def association_effect(
 
 
 def finite_or_none(size: float | None) -> float | None:
-    return None if size is None or np.isinf(size) else size
+    return None if size is None or not np.isfinite(size) else size
 
 
 def _root(squared: float) -> float:

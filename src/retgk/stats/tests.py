@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -23,31 +23,37 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.engine import NodeFeatures
-from retgk.kernels.exact import DEFAULT_TOL, ExactEngine
 from retgk.kernels.kernel import GraphKernel
 from retgk.kernels.node import Laplacian
 from retgk.learning.targets import targets_of
+from retgk.stats.correspondence import (
+    EdgeScan,
+    EdgeWeights,
+    NodeKernels,
+    check_same_nodes,
+    mean_strengths,
+    node_table,
+)
 from retgk.stats.design import (
-    Blocks,
     Compare,
+    Design,
     EngineChoice,
     GraphKernelMatrix,
     Grouping,
     KernelFamily,
     ValueKind,
-    blocks_of,
     check_comparable,
+    check_enough,
+    checked_values,
+    design_of,
     grouping_of,
     kernel_matrices,
-    value_columns,
 )
 from retgk.stats.results import (
     KernelResult,
     NodeEvidence,
     PopulationTest,
     affinities,
-    check_same_nodes,
-    node_table,
 )
 from retgk.stats.statistics import (
     QuadraticForm,
@@ -55,11 +61,14 @@ from retgk.stats.statistics import (
     association_effect,
     association_form,
     check_room_for,
+    group_columns,
     group_effect,
     group_form,
+    kernel_correlation,
     max_test,
     n_tied,
     permuted_statistics,
+    squared_effect,
 )
 
 # One test from its kernel matrices to its result: what all tests of populations share.
@@ -68,6 +77,7 @@ _CONSTRAINTS: Constraints = {
     "n_permutations": (Whole(1, 10**7),),
     "confidence": (NONE, Number("()", 0, 1)),
     "n_jobs": EVERYWHERE["n_jobs"],
+    "subnetwork_p": (NONE, Number("()", 0, 1)),
 }
 
 
@@ -77,12 +87,16 @@ class Settings:
     confidence: float | None
     n_jobs: int | None
     seed: int
+    subnetwork_p: float | None
 
     @classmethod
-    def checked(cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng) -> Settings:
+    def checked(
+        cls, n_permutations: Any, confidence: Any, n_jobs: Any, rng: Rng, subnetwork_p: Any
+    ) -> Settings:
         given = {"n_permutations": n_permutations, "confidence": confidence, "n_jobs": n_jobs}
-        check_parameters(_CONSTRAINTS, given)
-        return cls(int(n_permutations), confidence, n_jobs, whole_seed(rng, name="rng"))
+        check_parameters(_CONSTRAINTS, {**given, "subnetwork_p": subnetwork_p})
+        seed = whole_seed(rng, name="rng")
+        return cls(int(n_permutations), confidence, n_jobs, seed, subnetwork_p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,23 +106,17 @@ class Work:
     median: Laplacian
     relabellings: Relabellings
     family: KernelFamily
-    design: str
+    design: Design
     settings: Settings
 
     @classmethod
     def of(
-        cls,
-        batch: GraphBatch,
-        codes: Ints,
-        family: KernelFamily,
-        blocks: Blocks,
-        settings: Settings,
+        cls, batch: GraphBatch, family: KernelFamily, design: Design, settings: Settings
     ) -> Work:
-        within = np.zeros(len(codes), np.int64) if blocks.codes is None else blocks.codes
-        relabellings = Relabellings(codes, within, settings.n_permutations, settings.seed)
-        check_room_for(family.n_kernels, relabellings)
+        relabellings = relabellings_of(design, settings)
+        check_room_for(family.n_kernels + 2 * family.nodes_correspond, relabellings)
         made = kernel_matrices(batch, family, settings.n_jobs, settings.seed)
-        return cls(*made, relabellings, family, blocks.design, settings)
+        return cls(*made, relabellings, family, design, settings)
 
     @property
     def mean_kernel(self) -> Floats:
@@ -117,34 +125,62 @@ class Work:
         found = [matrix.values for matrix in self.matrices if matrix.compare == kind]
         return np.asarray(sum(found[1:], found[0]) / len(found))
 
-    def evidence(self) -> NodeEvidence | None:
+    def evidence(self, codes: Ints) -> NodeEvidence | None:
         """What the witness of nodes is made of when somebody asks for it; None without RetGK."""
         if self.features is None:
             return None
-        options = self.family.options
-        engine = ExactEngine(
-            self.median,
-            options.get("attributes"),
-            scale_attributes=options.get("scale_attributes", "raw"),
-            tol=options.get("tol", DEFAULT_TOL),
-            n_jobs=self.settings.n_jobs,
-            random_state=self.settings.seed,
+        engine = self.family.node_engine(self.median, self.settings.n_jobs, self.settings.seed)
+        return NodeEvidence(self.features, engine, codes)
+
+    def correspondence(
+        self,
+        form: Callable[[Floats], QuadraticForm],
+        effect: Callable[[Floats], float],
+        labels: Floats,
+        groups: Floats,
+    ) -> dict[str, Any]:
+        """Tables of nodes and edges that correspond, and the largest statistics of edges."""
+        if self.features is None or not self.family.nodes_correspond:
+            return {}
+        settings, design = self.settings, self.design
+        engine = self.family.node_engine(self.median, settings.n_jobs, settings.seed)
+        weights = EdgeWeights.of(self.features.batch)
+        of_units = replace(weights, values=design.means(weights.values))
+        scan = EdgeScan(of_units, labels, self.relabellings, settings.subnetwork_p)
+        largest, edges, subnetworks = scan.results(groups, weights, settings.n_jobs)
+        nodes = node_table(
+            NodeKernels(self.features, engine, weights),
+            design.of_units,
+            form,
+            effect,
+            self.relabellings,
+            mean_strengths(weights, groups),
+            settings.n_jobs,
         )
-        return NodeEvidence(self.features, engine, self.relabellings.codes)
+        return {"nodes": nodes, "edges": edges, "subnetworks": subnetworks, "largest": largest}
 
     def result(
         self,
         kind: Literal["two-sample", "k-sample", "association"],
         form: Callable[[Floats], QuadraticForm],
+        largest: Floats | None = None,
         **found: Any,
     ) -> PopulationTest:
-        forms = [form(matrix.values) for matrix in self.matrices]
+        forms = [form(self.design.of_units(matrix.values)) for matrix in self.matrices]
         statistics = permuted_statistics(forms, self.relabellings, self.settings.n_jobs)
-        test = max_test(statistics, np.array([form.rounding for form in forms]))
+        rounding = [form.rounding for form in forms]
+        tried = [(own.compare, own.bandwidth, own.depth, own.kernel) for own in self.matrices]
+        if largest is not None and "graphs" in self.family.compared:
+            statistics = np.hstack([statistics, largest])
+            rounding += [0.0, 0.0]
+            tried += [
+                ("graphs", np.nan, 0, name) for name in ("largest edge", "largest subnetwork")
+            ]
+        test = max_test(statistics, np.array(rounding))
         kernels = tuple(
-            KernelResult(own.compare, own.bandwidth, own.depth, one, alone, adjusted, own.kernel)
+            KernelResult(*own[:3], one, alone, adjusted, own[3])
             for own, one, alone, adjusted in zip(
-                self.matrices,
+                tried,
                 statistics[0].tolist(),
                 test.single.tolist(),
                 test.adjusted.tolist(),
@@ -162,14 +198,19 @@ class Work:
             confidence=self.settings.confidence,
             compare=self.family.compare,
             engine=engine,
-            design=self.design,
+            design=self.design.kind,
             n_permutations=self.relabellings.n_drawn,
             are_all=self.relabellings.are_all,
             n_tied=n_tied(form, self.relabellings, self.settings.n_jobs),
             permuted=test.largest[1:],
-            codes=self.relabellings.codes,
             **{"group_names": (), **found},
         )
+
+
+def relabellings_of(design: Design, settings: Settings) -> Relabellings:
+    codes, blocks = design.codes, design.blocks
+    within = np.zeros(len(codes), np.int64) if blocks is None else blocks
+    return Relabellings(codes, within, settings.n_permutations, settings.seed)
 
 
 Several = Any
@@ -190,8 +231,10 @@ def two_sample_test(
     bandwidths: Several = _BANDWIDTHS,
     depths: Several = _DEPTHS,
     groups: Any = None,
-    pairs: Any = None,
+    pairs: bool = False,
+    subjects: Any = None,
     nodes_correspond: bool = False,
+    subnetwork_p: float | None = None,
     n_permutations: int = _N_PERMUTATIONS,
     confidence: float | None = 0.95,
     engine: EngineChoice = "auto",
@@ -232,13 +275,26 @@ def two_sample_test(
     groups : array-like, optional
         Block of every graph, those of A first, such as the site of a scan. Labels are permuted
         within blocks, and the means are compared within them.
-    pairs : bool or array-like, optional
-        True if graph i of A and graph i of B are a pair, such as before and after; or the pair of
-        every graph, those of A first. Labels are swapped within pairs.
+    pairs : bool, default=False
+        Whether graph i of A and graph i of B are a pair, such as before and after. Labels are
+        swapped within pairs.
+    subjects : array-like, optional
+        Subject of every graph, those of A first, where subjects have several. If subjects have
+        graphs of both groups, such as visits, labels are permuted within subjects. If each has
+        graphs of one group alone, the means of subjects are compared, and labels are permuted
+        between them. With `groups`, both within groups.
     nodes_correspond : bool, default=False
-        Whether node i is the same in all graphs, such as a region of the brain. The result then
-        has a table of nodes, with p-values that are corrected for all nodes by the same
-        relabellings (step-down of Westfall and Young, 1993).
+        Whether node i is the same in all graphs, such as a region of the brain. Edge is then
+        compared with edge and node with node: statistics are the MMD of Gaussian kernels of the
+        matrices (`bandwidths` in median distances of matrices), that of the mean kernel of nodes
+        ("graphs" and "nodes" of `compare`), the largest t of an edge, and the largest
+        subnetwork, connected edges whose t is beyond a threshold (Zalesky et al., 2010). The
+        result has tables of nodes, edges and subnetworks, with p-values that are corrected for
+        all of them by the same relabellings. Graphs that were read with ``negative="split"`` have
+        the signs of their weights.
+    subnetwork_p : float, optional
+        P-value of a single edge at the threshold of subnetworks; by default at most 0.01, and
+        so that by chance at most half an edge of every node is beyond it.
     n_permutations : int, default=9999
         Random relabellings; if there are no more than that, each is used once.
     confidence : float or None, default=0.95
@@ -292,10 +348,11 @@ def two_sample_test(
             f"by has {len(found.names)} different values; two_sample_test takes two, k_sample_test "
             "takes more"
         )
-    settings = Settings.checked(n_permutations, confidence, n_jobs, rng)
-    family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
-    blocks = blocks_of(groups, pairs, found.codes)
-    return _group_test(found, family, blocks, settings, nodes_correspond)
+    settings = Settings.checked(n_permutations, confidence, n_jobs, rng, subnetwork_p)
+    how = (compare, bandwidths, depths, engine, options, nodes_correspond)
+    family = KernelFamily.checked(kernel, *how)
+    design = design_of(groups, pairs, subjects, found.codes)
+    return _group_test(found, family, design, settings)
 
 
 def k_sample_test(
@@ -306,7 +363,9 @@ def k_sample_test(
     bandwidths: Several = _BANDWIDTHS,
     depths: Several = _DEPTHS,
     groups: Any = None,
+    subjects: Any = None,
     nodes_correspond: bool = False,
+    subnetwork_p: float | None = None,
     n_permutations: int = _N_PERMUTATIONS,
     confidence: float | None = 0.95,
     engine: EngineChoice = "auto",
@@ -326,7 +385,7 @@ def k_sample_test(
         Two populations or more; or one collection, and `by`.
     by : array-like, optional
         Group of every graph of one collection.
-    kernel, compare, bandwidths, depths, groups, nodes_correspond
+    kernel, compare, bandwidths, depths, groups, subjects, nodes_correspond, subnetwork_p
         As in `two_sample_test`.
     n_permutations, confidence, engine, n_jobs, rng, **options
         As in `two_sample_test`.
@@ -334,7 +393,8 @@ def k_sample_test(
     Returns
     -------
     PopulationTest
-        As from `two_sample_test`; ``affinities`` says how much every graph is like each group.
+        As from `two_sample_test`; ``affinities`` says how much every graph is like each group, and
+        ``pairwise`` which pairs of groups differ, with p-values that are corrected for all pairs.
 
     Examples
     --------
@@ -346,10 +406,26 @@ def k_sample_test(
     """
     first = populations[0] if len(populations) == 1 else None
     found = grouping_of(populations, _targets_by(first, None, by))
-    settings = Settings.checked(n_permutations, confidence, n_jobs, rng)
-    family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
-    blocks = blocks_of(groups, None, found.codes)
-    return _group_test(found, family, blocks, settings, nodes_correspond)
+    settings = Settings.checked(n_permutations, confidence, n_jobs, rng, subnetwork_p)
+    how = (compare, bandwidths, depths, engine, options, nodes_correspond)
+    family = KernelFamily.checked(kernel, *how)
+    design = design_of(groups, False, subjects, found.codes)
+    result = _group_test(found, family, design, settings)
+    if len(found.names) == 2:
+        return result
+
+    def test_pair(first: int, second: int) -> PopulationTest | None:
+        graphs = np.flatnonzero((found.codes == first) | (found.codes == second))
+        codes = (found.codes[graphs] == second).astype(np.int64)
+        names = (found.names[first], found.names[second])
+        pair = Grouping(found.batch[graphs], codes, names, found.are_apart)
+        own = [None if each is None else np.asarray(each)[graphs] for each in (groups, subjects)]
+        try:
+            return _group_test(pair, family, design_of(own[0], False, own[1], codes), settings)
+        except InvalidInputError:  # they never meet in a block, or in a subject
+            return None
+
+    return replace(result, test_pair=test_pair)
 
 
 def association_test(
@@ -362,6 +438,9 @@ def association_test(
     bandwidths: Several = _BANDWIDTHS,
     depths: Several = _DEPTHS,
     groups: Any = None,
+    subjects: Any = None,
+    nodes_correspond: bool = False,
+    subnetwork_p: float | None = None,
     n_permutations: int = _N_PERMUTATIONS,
     confidence: float | None = 0.95,
     engine: EngineChoice = "auto",
@@ -386,9 +465,10 @@ def association_test(
         Values; by default the targets of a data set.
     kind : {"auto", "number", "category"}, default="auto"
         What values are; "auto" takes numbers for numbers and all else for categories.
-    groups : array-like, optional
-        Block of every graph; values are permuted within blocks.
-    kernel, compare, bandwidths, depths
+    groups, subjects : array-like, optional
+        Block and subject of every graph, as in `two_sample_test`: values are permuted within
+        blocks, and within subjects unless all graphs of each have the same value.
+    kernel, compare, bandwidths, depths, nodes_correspond, subnetwork_p
         As in `two_sample_test`.
     n_permutations, confidence, engine, n_jobs, rng, **options
         As in `two_sample_test`.
@@ -407,19 +487,34 @@ def association_test(
     0.001
     """
     batch = as_batch(graphs)
+    if nodes_correspond:
+        check_same_nodes(batch)
     values = targets_of(graphs, y)
     if values is None:
         raise InvalidInputError("y is missing; give one value for each graph, or a data set")
-    settings = Settings.checked(n_permutations, confidence, n_jobs, rng)
-    family = KernelFamily.checked(kernel, compare, bandwidths, depths, engine, options)
-    columns, codes = value_columns(values, len(batch), kind, settings.seed)
-    blocks = blocks_of(groups, None, codes)
-    work = Work.of(batch, codes, family, blocks, settings)
-    form = partial(association_form, columns=columns, blocks=blocks.codes)
+    settings = Settings.checked(n_permutations, confidence, n_jobs, rng, subnetwork_p)
+    how = (compare, bandwidths, depths, engine, options, nodes_correspond)
+    family = KernelFamily.checked(kernel, *how)
+    given = checked_values(values, len(batch), kind)
+    design = design_of(groups, False, subjects, given.codes)
+    check_enough(design)
+    columns = given.columns(design, settings.seed)
+    work = Work.of(batch, family, design, settings)
     effect = association_effect(
-        work.mean_kernel, columns, blocks.codes, settings.confidence, settings.seed
+        design.of_units(work.mean_kernel),
+        columns,
+        design.blocks,
+        settings.confidence,
+        settings.seed,
     )
-    return work.result("association", form, effect=effect)
+    form = partial(association_form, columns=columns, blocks=design.blocks)
+    tables = work.correspondence(
+        form,
+        partial(kernel_correlation, columns=columns, blocks=design.blocks),
+        given.linear(design),
+        np.ones((len(batch), 1)),
+    )
+    return work.result("association", form, effect=effect, codes=given.codes, **tables)
 
 
 def _targets_by(A: Any, B: Any, by: Any) -> Any:
@@ -429,32 +524,37 @@ def _targets_by(A: Any, B: Any, by: Any) -> Any:
 def _group_test(
     found: Grouping,
     family: KernelFamily,
-    blocks: Blocks,
+    design: Design,
     settings: Settings,
-    nodes_correspond: bool,
 ) -> PopulationTest:
-    if nodes_correspond:
+    if family.nodes_correspond:
         check_same_nodes(found.batch)
-    check_comparable(found.codes, blocks)
-    work = Work.of(found.batch, found.codes, family, blocks, settings)
+    check_comparable(design, found.names)
+    work = Work.of(found.batch, family, design, settings)
     effect = group_effect(
-        work.mean_kernel, found.codes, blocks.codes, settings.confidence, settings.seed
+        design.of_units(work.mean_kernel),
+        design.codes,
+        design.blocks,
+        settings.confidence,
+        settings.seed,
     )
-    evidence, table = work.evidence(), None
-    if nodes_correspond:
-        if evidence is None:
-            raise InvalidInputError(
-                "nodes_correspond compares nodes by RetGK; leave kernel out, or nodes_correspond"
-            )
-        table = node_table(evidence, work.relabellings, blocks.codes, settings.n_jobs)
+    form = partial(group_form, codes=design.codes, blocks=design.blocks)
+
+    def effect_of_node(kernel: Floats) -> float:
+        return float(max(squared_effect(form(kernel), kernel, design.codes), 0.0) ** 0.5)
+
+    tables = work.correspondence(
+        form, effect_of_node, group_columns(design.codes), group_columns(found.codes)
+    )
     return work.result(
         "two-sample" if len(found.names) == 2 else "k-sample",
-        partial(group_form, codes=found.codes, blocks=blocks.codes),
+        form,
+        codes=found.codes,
         effect=effect,
         group_names=found.names,
         are_apart=found.are_apart,
         graph_names=found.graph_names,
-        affinities=affinities(work.mean_kernel, found.codes),
-        nodes=table,
-        evidence=evidence,
+        affinities=affinities(work.mean_kernel, found.codes, design.units),
+        evidence=work.evidence(found.codes),
+        **tables,
     )

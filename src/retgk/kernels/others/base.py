@@ -62,6 +62,12 @@ class PeerEngine(ABC):
         super().__init_subclass__(**options)
         stored(cls)
 
+    def for_min_max(self) -> Self:
+        """Engine, not fitted, whose values `MinMax` divides."""
+        other = copy(self)
+        other.normalize = False
+        return other
+
     @property
     def n_graphs(self) -> int:
         """Number of graphs that are kept."""
@@ -129,6 +135,10 @@ class Compared(NamedTuple):
     parameters: Mapping[str, Any] = {}
 
 
+LabelColumns = str | Sequence[str] | None
+"""Named columns of labels that a kernel begins with; None for all."""
+
+
 class PeerKernel(GraphKernel):
     """
     Base of the kernels of other authors; their docstrings describe the parameters.
@@ -140,8 +150,11 @@ class PeerKernel(GraphKernel):
     _parameter_constraints: ClassVar[Constraints] = PEERS
     kinds: ClassVar[list[type["PeerKernel"]]] = []
     methods: ClassVar[tuple[Compared, ...]] = ()
-    fitted_fields = ("engine_", "intake_", "n_attributes_")
+    fitted_fields = ("engine_", "intake_", "n_attributes_", "label_columns_")
     normalize: bool
+    labels: LabelColumns = None
+    label_columns_: tuple[str, ...]
+    """Columns of the labels of the fitted graphs that take part; new graphs need them."""
     n_jobs: int | None
     engine_: PeerEngine
     n_attributes_: int
@@ -166,9 +179,15 @@ class PeerKernel(GraphKernel):
         return own[-1].grid if own else {}
 
     def fit_batch(self, batch: GraphBatch) -> None:
-        engine = self.new_engine().fit(PlainGraphs(batch, self.n_jobs))
-        intake = GraphIntake(batch.reading, batch.is_weighted)
-        self.engine_, self.intake_, self.n_attributes_ = engine, intake, batch.n_attributes
+        self.fit_engine(self.new_engine(), batch)
+
+    def fit_engine(self, engine: PeerEngine, batch: GraphBatch) -> None:
+        """Fit with an engine, that of the parameters or one like it."""
+        chosen = batch if self.labels is None else batch.with_label_columns(self.labels)
+        self.engine_ = engine.fit(PlainGraphs(chosen, self.n_jobs))
+        self.n_attributes_ = batch.n_attributes
+        self.intake_ = GraphIntake(batch.reading, batch.is_weighted)
+        self.label_columns_ = chosen.label_columns
 
     @property
     def n_graphs_(self) -> int:  # type: ignore[override]
@@ -186,15 +205,24 @@ class PeerKernel(GraphKernel):
         return self.engine_.inner_products()
 
     def rows(self, batch: GraphBatch) -> Floats:
-        return self.engine_.compare(PlainGraphs(batch, self.n_jobs)).products()
+        return self.compare(batch).products()
+
+    def compare(self, batch: GraphBatch) -> "PeerComparison":
+        """Put new graphs, which are checked, beside the fitted ones."""
+        return self.engine_.compare(self.plain(batch))
+
+    def plain(self, batch: GraphBatch) -> PlainGraphs:
+        """New graphs with the columns of labels that take part."""
+        chosen = batch.with_label_columns(self.label_columns_ or batch.label_columns)
+        return PlainGraphs(chosen, self.n_jobs)
 
     def norms(self, batch: GraphBatch | None = None) -> Floats:
         if batch is None:
             return self.engine_.squared_norms()
-        return self.engine_.compare(PlainGraphs(batch, self.n_jobs)).squared_norms()
+        return self.compare(batch).squared_norms()
 
     def rows_and_norms(self, batch: GraphBatch) -> tuple[Floats, Floats]:
-        new = self.engine_.compare(PlainGraphs(batch, self.n_jobs))
+        new = self.compare(batch)
         return new.products(), new.squared_norms()
 
     def keep(self, graphs: Ints) -> Self:
@@ -203,10 +231,10 @@ class PeerKernel(GraphKernel):
         return kept
 
     def batch_vectors(self, batch: GraphBatch) -> Any:
-        found = self.engine_.features(batch, self.n_jobs)
+        found = self.engine_.features(self.plain(batch).batch, self.n_jobs)
         if not self.normalize:
             return found
-        norms = self.engine_.compare(PlainGraphs(batch, self.n_jobs)).norms
+        norms = self.compare(batch).norms
         return rows_divided(found, np.sqrt(norms / self.engine_.divisor))
 
 

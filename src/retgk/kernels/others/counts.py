@@ -1,10 +1,11 @@
 """Kernels that are sums over counted substructures: counters, and the engine on top of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import BLOCK_ENTRIES, compact, offsets, run_over_runs
 from retgk.kernels.graph import NormParts
-from retgk.kernels.others.base import PeerEngine, check_norms
+from retgk.kernels.others.base import PeerComparison, PeerEngine, check_norms
 
 # How often graphs have substructures: a sparse row of columns and counts for each graph.
 
@@ -143,6 +144,7 @@ _DENSE_BYTES = 1 << 26
 _ROWS = 128
 _TASK_POSTINGS = 1 << 25  # about a twentieth of a second
 _EXACT = 2.0**53
+_FEWER_NEW = "transform fewer graphs at a time"
 
 
 def fitted_products(
@@ -186,6 +188,52 @@ def _add_all(
         _core.add_shared(first, last, *rows.arrays, *postings.arrays, *how, out)
 
     run_over_runs(work, offsets(costs), _TASK_POSTINGS, n_jobs, "kernel values")
+
+
+class Levels(NamedTuple):
+    """
+    What levels of columns add to a kernel, from sums s over all columns up to the end of each.
+
+    A level adds ``ratio * s / (a + b - s)``, with a and b its norms of the two graphs, and
+    ``factor * s``.
+    """
+
+    ends: Ints  # (n_levels,): one after the last column of each level
+    ratios: Floats  # (n_levels,)
+    factors: Floats  # (n_levels,)
+
+    def norms(self, norms: Floats) -> Floats:
+        """Norms of graphs up to each level: every level counts the same things."""
+        shares = norms / len(self.ends)
+        return np.arange(1.0, len(self.ends) + 1)[:, None] * shares
+
+    def times(self, weight: float) -> "Levels":
+        return Levels(self.ends, weight * self.ratios, weight * self.factors)
+
+    def add(
+        self,
+        rows: GraphCounts,
+        row_norms: Floats,
+        postings: Postings,
+        norms: Floats,
+        is_lower: bool,
+        n_jobs: int | None,
+        out: NDArray[Any],
+    ) -> None:
+        """Add kernel values, in float32 or float64; with `is_lower`, of graphs with each other."""
+        costs = np.empty(len(rows), np.int64)
+        no_column = np.zeros(postings.n_columns, bool)
+        _core.row_costs(*rows.arrays, postings.ptr, no_column, costs)
+        costs += len(self.ends) * out.shape[1]
+        own, others = self.norms(row_norms), self.norms(norms)
+
+        def work(first: int, last: int) -> None:
+            rows_of_counts = (*rows.arrays, own)
+            _core.add_levels(
+                *(first, last, *rows_of_counts, *postings.arrays, others, *self, is_lower, out)
+            )
+
+        run_over_runs(work, offsets(costs), _TASK_POSTINGS, n_jobs, "kernel values")
 
 
 def _dense_columns(rows: GraphCounts, postings: Postings, norms: Floats) -> Flags:
@@ -289,12 +337,48 @@ class CountEngine(PeerEngine):
 
     def rows(self, taken: GraphCounts, norms: Floats, n_jobs: int | None) -> Floats:
         shape = len(taken), self.postings.n_graphs
-        remedy = "transform fewer graphs at a time"
-        check_room(8 * shape[0] * shape[1], "the kernel matrix", remedy)
+        check_room(8 * shape[0] * shape[1], "the kernel matrix", _FEWER_NEW)
         out = np.zeros(shape)
         largest = np.maximum(norms.max(initial=0.0), self.norms)
         _add_all(taken, self.postings, largest, self.summand, False, n_jobs, out)
         return out
+
+    def for_min_max(self) -> Self:
+        other = super().for_min_max()
+        other.summand = "minima"
+        return other
+
+    def levels(self, rounds: Sequence[int] | None) -> Levels:
+        """Mean of the ratios of some rounds of refinement; of the last by default."""
+        ends = getattr(self.counter, "level_ends", np.array([self.postings.n_columns]))
+        ratios = np.zeros(len(ends))
+        chosen = (len(ends) - 1,) if rounds is None else tuple(rounds)
+        if max(chosen) >= len(ends):
+            raise InvalidInputError(
+                f"rounds has {max(chosen)}, but labels are refined {len(ends) - 1} times; give "
+                "rounds up to n_iter of a kernel of refined labels, or leave them out"
+            )
+        ratios[list(chosen)] = 1 / len(chosen)
+        return Levels(ends, ratios, np.zeros(len(ends)))
+
+    def add_matrix(self, levels: Levels, out: NDArray[Any], n_jobs: int | None) -> None:
+        """Add values of levels between the graphs that are kept."""
+        if self.kept is not None:
+            whole, every = np.zeros((len(self.norms), len(self.norms)), out.dtype), copy(self)
+            every.kept = None
+            every.add_matrix(levels, whole, n_jobs)
+            out += whole[np.ix_(self.kept, self.kept)]
+            return
+        rows = self.postings.rows(least_graphs=2)
+        levels.add(rows, self.norms, self.postings, self.norms, True, n_jobs, out)
+
+    def level_rows(self, levels: Levels, new: PeerComparison) -> Floats:
+        """Values of levels between new graphs and those that are kept."""
+        shape = len(new.taken), self.postings.n_graphs
+        check_room(8 * shape[0] * shape[1], "the kernel matrix", _FEWER_NEW)
+        out = np.zeros(shape)
+        levels.add(new.taken, new.norms, self.postings, self.norms, False, new.n_jobs, out)
+        return out if self.kept is None else out[:, self.kept]
 
     def features(self, batch: GraphBatch, n_jobs: int | None) -> Any:
         """Counts of graphs in the columns of the fitted ones, as a csr_array."""

@@ -20,7 +20,7 @@ from retgk.errors import InputWarning, InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
 from retgk.kernels.graph import divide_by_norms
-from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel
+from retgk.kernels.others.base import Compared, LabelColumns, PeerEngine, PeerKernel
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.graphlets import GraphletCounter, samples_for
 from retgk.kernels.others.shortest_path import PathCounter
@@ -299,6 +299,9 @@ class DeepGraph(PeerKernel):
         Rounds of refinement of "wl".
     start : {"labels", "degrees", "none"}, default="labels"
         Colours before the first round of "wl", and labels of the ends of paths.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     k : {3, 4, 5}, default=4
         Nodes of a graphlet.
     n_samples : int, default=1000
@@ -382,6 +385,7 @@ class DeepGraph(PeerKernel):
         similarity: Similarity = "lengths",
         n_iter: int = 3,
         start: Start = "labels",
+        labels: LabelColumns = None,
         k: int = 4,
         n_samples: int = 1000,
         n_components: int = 50,
@@ -395,6 +399,7 @@ class DeepGraph(PeerKernel):
         self.similarity = similarity
         self.n_iter = n_iter
         self.start = start
+        self.labels = labels
         self.k = k
         self.n_samples = n_samples
         self.n_components = n_components

@@ -17,7 +17,7 @@ from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
 from retgk.graphs.edges import Adjacency, EdgeLabels
 from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import Gaussian, NodeKernel, check_node_kernel
-from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
+from retgk.kernels.others.base import Compared, LabelColumns, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
@@ -260,6 +260,9 @@ class GraphInvariant(PeerKernel):
         Colours before the first round: labels (one for all nodes, if there are none), numbers of
         neighbours in the whole graph, or one for all. With labels, only nodes of the same label
         are compared.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     normalize : bool, default=True
         Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
         wants.
@@ -318,6 +321,7 @@ class GraphInvariant(PeerKernel):
         scope: Scope = "local",
         attributes: NodeKernel | None = _GAUSSIAN,
         start: Start = "labels",
+        labels: LabelColumns = None,
         normalize: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -327,6 +331,7 @@ class GraphInvariant(PeerKernel):
         self.scope = scope
         self.attributes = attributes
         self.start = start
+        self.labels = labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -14,7 +14,13 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, check_alike
 from retgk.graphs.flat import offsets
 from retgk.kernels.engine import column_spreads
-from retgk.kernels.others.base import Compared, PeerKernel, check_attributes, check_first
+from retgk.kernels.others.base import (
+    Compared,
+    LabelColumns,
+    PeerKernel,
+    check_attributes,
+    check_first,
+)
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.shortest_path import PathCounter
 from retgk.kernels.others.weisfeiler_lehman import ColourCounter
@@ -181,6 +187,9 @@ class HashGraph(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Which labels nodes have beside the hash: their own, if there are any, numbers of neighbours,
         or none.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     normalize : bool, default=True
         Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
         wants.
@@ -235,6 +244,7 @@ class HashGraph(PeerKernel):
         bin_width: float = 1.0,
         standardize: bool = True,
         start: Start = "labels",
+        labels: LabelColumns = None,
         normalize: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -245,6 +255,7 @@ class HashGraph(PeerKernel):
         self.bin_width = bin_width
         self.standardize = standardize
         self.start = start
+        self.labels = labels
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state

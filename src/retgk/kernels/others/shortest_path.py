@@ -15,7 +15,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets, run_over_runs
 from retgk.kernels.node import NodeKernel, check_node_kernel
-from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
+from retgk.kernels.others.base import Compared, LabelColumns, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start
@@ -247,6 +247,9 @@ class ShortestPath(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Colours of nodes: labels (one for all nodes, if there are none), numbers of neighbours, or
         one for all: then lengths alone are compared.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     attributes : Laplacian, Gaussian, Polynomial or None, default=None
         Kernel of attributes. None leaves attributes out, and is much quicker.
     normalize : bool, default=True
@@ -297,12 +300,14 @@ class ShortestPath(PeerKernel):
         self,
         *,
         start: Start = "labels",
+        labels: LabelColumns = None,
         attributes: NodeKernel | None = None,
         normalize: bool = True,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.start = start
+        self.labels = labels
         self.attributes = attributes
         self.normalize = normalize
         self.n_jobs = n_jobs

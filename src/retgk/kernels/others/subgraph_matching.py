@@ -19,7 +19,7 @@ from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, read_only
 from retgk.graphs.flat import first_of_run, offsets, run_over_runs
 from retgk.kernels.node import Bridge, NodeKernel, check_kernel_class, check_node_kernel
-from retgk.kernels.others.base import Compared, PeerEngine, PeerKernel, check_first
+from retgk.kernels.others.base import Compared, LabelColumns, PeerEngine, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts
 from retgk.kernels.others.pairs import ColouredNodes, NodePairEngine
 from retgk.kernels.refinement import FirstColours, Start, known_edge_codes
@@ -484,6 +484,9 @@ class SubgraphMatching(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Labels of nodes: their own (one for all nodes, if there are none), numbers of neighbours, or
         one for all.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     attributes : Bridge, Laplacian, Gaussian, Polynomial or None, default=None
         Kernel of attributes. The paper's is a Brownian bridge, which is zero where attributes are
         far apart. None leaves attributes out, and is very much quicker.
@@ -546,6 +549,7 @@ class SubgraphMatching(PeerKernel):
         *,
         connected: bool = True,
         start: Start = "labels",
+        labels: LabelColumns = None,
         attributes: NodeKernel | Bridge | None = None,
         edge_kernel: Literal["labels"] | Bridge | None = "labels",
         size_weights: Sequence[float] | None = None,
@@ -556,6 +560,7 @@ class SubgraphMatching(PeerKernel):
         self.k = k
         self.connected = connected
         self.start = start
+        self.labels = labels
         self.attributes = attributes
         self.edge_kernel = edge_kernel
         self.size_weights = size_weights

@@ -11,7 +11,7 @@ from retgk.array_types import Codes, Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch
 from retgk.graphs.flat import offsets
-from retgk.kernels.others.base import Compared, PeerKernel, check_first
+from retgk.kernels.others.base import Compared, LabelColumns, PeerKernel, check_first
 from retgk.kernels.others.counts import CountEngine, GraphCounts, counts_of_nodes
 from retgk.kernels.refinement import FirstColours, LabelRefinement, Start
 
@@ -32,6 +32,9 @@ class WeisfeilerLehman(PeerKernel):
     start : {"labels", "degrees", "none"}, default="labels"
         Colours before the first round: labels (one for all nodes, if there are none), numbers of
         neighbours, or one for all.
+    labels : str or sequence of str, optional
+        Named columns of the labels to begin with (`GraphBatch.label_columns`), such as "element";
+        None is all of them.
     normalize : bool, default=True
         Whether to give :math:`K(G, H) / \sqrt{K(G, G)\,K(H, H)}`, which a support vector machine
         wants; GraKeL's default is False.
@@ -78,12 +81,14 @@ class WeisfeilerLehman(PeerKernel):
         *,
         edge_labels: bool = False,
         start: Start = "labels",
+        labels: LabelColumns = None,
         normalize: bool = True,
         n_jobs: int | None = None,
     ) -> None:
         self.n_iter = n_iter
         self.edge_labels = edge_labels
         self.start = start
+        self.labels = labels
         self.normalize = normalize
         self.n_jobs = n_jobs
 
@@ -102,7 +107,7 @@ class WeisfeilerLehmanOA(WeisfeilerLehman):
 
     Parameters
     ----------
-    n_iter, edge_labels, start, normalize, n_jobs
+    n_iter, edge_labels, start, labels, normalize, n_jobs
         As in `WeisfeilerLehman`.
 
     Examples
@@ -138,31 +143,40 @@ class ColourCounter:
         self.first = FirstColours(self.start)
         codes = self.first.fit(batch)
         self.refinement = LabelRefinement(self.n_rounds, len(self.first.names))
-        colours = self.refinement.fit(batch, codes, n_jobs)
-        return self._counted(batch.node_ptr, colours, n_jobs)
+        columns = self._columns(self.refinement.fit(batch, codes, n_jobs))
+        return counts_of_nodes(batch.node_ptr, columns, self.n_columns, n_jobs)
 
     def counts(self, batch: GraphBatch, n_jobs: int | None) -> GraphCounts:
+        columns = self.columns(batch, n_jobs)
+        return counts_of_nodes(batch.node_ptr, columns, self.n_columns, n_jobs)
+
+    def columns(self, batch: GraphBatch, n_jobs: int | None) -> Codes:
+        """Columns of the colours of new nodes, of shape (n_levels, n_nodes)."""
         batch = self._used(batch)
         codes = self.first.colours(batch, self.warns)
-        colours = self.refinement.colours(batch, codes, n_jobs)
-        return self._counted(batch.node_ptr, colours, n_jobs)
+        return self._columns(self.refinement.colours(batch, codes, n_jobs))
 
     def _used(self, batch: GraphBatch) -> GraphBatch:
         return batch if self.edge_labels else batch.without_edge_labels()
 
-    def _counted(self, node_ptr: Ints, colours: list[Ints], n_jobs: int | None) -> GraphCounts:
-        """Counts of colours, a run of columns for each level; new ones meet nothing."""
+    def _columns(self, colours: list[Ints]) -> Codes:
+        """A run of columns for each level; new colours come after all, and meet nothing."""
         n_known = self.refinement.n_known
         ends = offsets(n_known)
-        columns: Codes = np.empty((len(colours), int(node_ptr[-1])), np.int32)
-        for level in range(len(colours)):
+        columns: Codes = np.empty((len(colours), len(colours[0])), np.int32)
+        for level in range(len(columns)):
             own, known = colours.pop(0), n_known[level]  # each is let go in turn
             columns[level] = np.where(own < known, own + ends[level], own - known + ends[-1])
-        return counts_of_nodes(node_ptr, columns, int(ends[-1]), n_jobs)
+        return columns
 
     @property
     def n_columns(self) -> int:
         return sum(self.refinement.n_known)
+
+    @property
+    def level_ends(self) -> Ints:
+        """One after the last column of each round."""
+        return np.cumsum(self.refinement.n_known)
 
     def after_loading(self) -> None:
         check_first(self)
