@@ -175,7 +175,7 @@ bench-large: $(READY) ## Measure a million molecules to saved vectors, and one g
 	$(BIN)/python -m benchmarks.report
 
 .PHONY: bench-molecules
-bench-molecules: $(READY) ## Measure molecules beside fingerprints with a forest (MOLECULES=folder of tables)
+bench-molecules: $(READY) ## Measure molecules beside Morgan fragments (MOLECULES=folder of tables)
 	$(BIN)/python -m benchmarks.bench_molecules $(MOLECULES)
 	$(BIN)/python -m benchmarks.report
 

@@ -144,14 +144,14 @@ def landmarks(n_train, which, folder):
     from sklearn.metrics import average_precision_score
 
     from benchmarks.molecule_sets import MOSES, made_set
-    from examples.molecules import fingerprints
     from retgk import GraphClassifier
     from retgk.io import from_smiles
+    from retgk.kernels.others.fingerprints import folded_fragments
 
     data = made_set(folder / MOSES, n_train, N_TEST, "pair")
     train, test = data.targets[:n_train], data.targets[n_train:]
     if which == "forest":
-        bits = fingerprints(data.smiles)
+        bits = folded_fragments(data.smiles, radius=2, n_columns=2048).toarray() > 0
         model = RandomForestClassifier(500, n_jobs=-1, random_state=SEED)
         _, times = timed(lambda: model.fit(bits[:n_train], train))
         return {

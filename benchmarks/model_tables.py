@@ -1,8 +1,11 @@
 """Tables of classifiers, molecules, explanations and pages of collections."""
 
+import numpy as np
+
+from benchmarks.bench_molecules import mean_and_error, processor_total
 from benchmarks.markdown_tables import run_line, seconds, table
 from benchmarks.molecule_sets import SETS as MOLECULE_SETS
-from benchmarks.records import read_records
+from benchmarks.records import FOLDER, read_records
 
 
 def spread(values):
@@ -36,29 +39,61 @@ def classifier_table():
     return table(header, rows) + "\n\n" + run_line(records[0])
 
 
-def molecules_table():
-    """One row a set, split and metric, one column a method: mean and deviation over the folds."""
-    records = sorted(read_records("molecules"), key=lambda r: MOLECULE_SETS.index(r["set"]))
-    methods = list(dict.fromkeys(r["method"] for r in records))
-    found = {(r["set"], r["split"], r["method"]): r for r in records}
-    rows = []
-    for name, split in dict.fromkeys((r["set"], r["split"]) for r in records):
-        own = [found.get((name, split, method)) for method in methods]
-        first = next(filter(None, own))
-        actives = "" if first["actives"] is None else f"{first['actives']:.1%}"
-        facts = [name, f"{first['molecules']:,}", actives, split]
-        for metric in first["metrics"]:
-            cells = ["" if r is None else molecules_cell(r, metric) for r in own]
-            rows.append([*facts, metric, *cells])
-    header = ["set", "molecules", "of class 1", "split", "metric", *methods]
-    return table(header, rows) + "\n\n" + run_line(records[0])
+def molecule_sets_measured():
+    """
+    Records that were stored, by set and split, then by method: one, or those of many tasks.
+
+    The tasks of Tox21 are one set: the mean over them, with the error of that over folds.
+    """
+    sets = {}
+    records = [r for r in read_records("molecules") if r["status"] == "done"]
+    for r in sorted(records, key=lambda r: MOLECULE_SETS.index(r["set"])):
+        name = r["set"].partition(" ")[0]
+        sets.setdefault((name, r["split"]), {}).setdefault(r["method"], []).append(r)
+    n_tasks = {key: len(next(iter(found.values()))) for key, found in sets.items()}
+    return {
+        (f"{name}, {n_tasks[name, split]} tasks" if n_tasks[name, split] > 1 else name, split): own
+        for (name, split), own in sets.items()
+    }
 
 
-def molecules_cell(record, metric):
-    values = [fold[metric] for fold in record["folds"]]
-    mean = sum(values) / len(values)
-    deviation = (sum((value - mean) ** 2 for value in values) / len(values)) ** 0.5
-    return f"{mean:.3f} ({deviation:.3f})" if values[1:] else f"{mean:.3f}"
+def molecules_table(split=None):
+    """Means and standard errors over folds, a column for each method, and processor seconds."""
+    if not (FOLDER / "molecules.jsonl").exists():
+        return "There are no records yet."
+    measured = molecule_sets_measured()
+    methods = list(dict.fromkeys(method for found in measured.values() for method in found))
+    quality, cost = [], []
+    for (name, own_split), found in measured.items():
+        if split not in (None, own_split):
+            continue
+        first = next(iter(found.values()))
+        molecules = f"{sum(r['molecules'] for r in first) / len(first):,.0f}"
+        for metric in first[0]["metrics"]:
+            cells = [molecules_cell(found.get(method), metric) for method in methods]
+            quality.append([name, molecules, own_split, metric, *cells])
+        spent = {method: sum(map(processor_total, own)) for method, own in found.items()}
+        is_known = {"retgk", "morgan"} <= spent.keys()
+        ratio = f"{spent['retgk'] / spent['morgan']:.1f}" if is_known else ""
+        cells = [f"{spent[method]:.0f}" if method in spent else "" for method in methods]
+        cost.append([name, own_split, *cells, ratio])
+    return "\n\n".join(
+        [
+            table(["set", "molecules", "split", "metric", *methods], quality),
+            "Processor seconds of all folds, with all choices:",
+            table(["set", "split", *methods, "retgk / morgan"], cost),
+            run_line(read_records("molecules")[0]),
+        ]
+    )
+
+
+def molecules_cell(records, metric):
+    if records is None:
+        return ""
+    mean, error = mean_and_error(
+        np.mean([[fold[metric] for fold in r["folds"]] for r in records], axis=0)
+    )
+    return f"{mean:.3f}" if error is None else f"{mean:.3f} ± {error:.3f}"
 
 
 def explorer_tables():
@@ -119,6 +154,12 @@ def explanations_tables():
     speed = ("predict_seconds", "explain_seconds", "ratio", "first_call_seconds")
     tables = [
         table(["ROC-AUC of motif nodes", "exact", "embedded"], motifs),
+        table(
+            ["fragment that makes active", "ROC-AUC of its atoms", "lowest of a molecule",
+             "molecules", "accuracy", "largest gap of completeness", "explain, processor s"],
+            rows("fragments", "auc", "lowest_auc", "graphs", "accuracy", "largest_gap",
+                 "explain_seconds"),
+        ),
         table(
             ["atoms of mutagens", "ROC-AUC", "mean share", "of other atoms",
              "mutagens that have some", "others that have some"],

@@ -18,6 +18,10 @@ import numpy as np
 
 SEED = 0
 RARE = 0.035
+TOX21 = [
+    *("NR-AR", "NR-AR-LBD", "NR-AhR", "NR-Aromatase", "NR-ER", "NR-ER-LBD", "NR-PPAR-gamma"),
+    *("SR-ARE", "SR-ATAD5", "SR-HSE", "SR-MMP", "SR-p53"),
+]
 TABLES = {  # file, column of SMILES, column of targets, is it a regression
     "BBBP": ("BBBP.csv", "smiles", "p_np", False),
     "BACE": ("bace.csv", "mol", "Class", False),
@@ -28,6 +32,7 @@ TABLES = {  # file, column of SMILES, column of targets, is it a regression
         True,
     ),
     "Lipophilicity": ("Lipophilicity.csv", "smiles", "exp", True),
+    **{f"Tox21 {task}": ("tox21.csv", "smiles", task, False) for task in TOX21},
 }
 MOSES = "moses_train.csv.gz"
 MADE = {  # molecules to train on, molecules to test, what makes one active
@@ -76,12 +81,16 @@ def shuffled(data, limit):
 
 
 def table_set(folder, file, smiles_column, target_column, is_regression):
-    """Rows that RDKit can read; eleven of BBBP it cannot."""
+    """Rows that RDKit can read, eleven of BBBP it cannot, and that have a target."""
     from rdkit import Chem
     from rdkit.rdBase import BlockLogs
 
     with (folder / file).open(newline="") as stream, BlockLogs():
-        rows = [row for row in csv.DictReader(stream) if Chem.MolFromSmiles(row[smiles_column])]
+        rows = [
+            row
+            for row in csv.DictReader(stream)
+            if row[target_column] and Chem.MolFromSmiles(row[smiles_column])
+        ]
     values = [float(row[target_column]) for row in rows]
     targets = np.array(values) if is_regression else np.array(values).astype(int)
     return MoleculeSet([row[smiles_column].strip() for row in rows], targets, is_regression)

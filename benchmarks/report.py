@@ -47,6 +47,7 @@ PAGES = [
             "benchmarks",
             "similarity_search",
             "guide/exact_or_vectors",
+            "guide/molecules",
             "guide/performance",
         )
     ),
@@ -76,6 +77,7 @@ TABLES = {
     "joint": joint_table,
     "large_graph": large_graph_table,
     "molecules": molecules_table,
+    "molecules-by-scaffold": partial(molecules_table, "scaffold"),
     "paper": paper_table,
     "peers": peers_table,
     "phases": phases_table,

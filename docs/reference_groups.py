@@ -75,7 +75,10 @@ GROUPS = {
     ),
     "Compare methods": (
         "Which method is best on these graphs: the same folds for all, in processes with limits.",
-        ["compare", "model_selection.Comparison", "model_selection.scaffold_folds"],
+        [
+            "compare", "model_selection.Comparison", "model_selection.scaffold_folds",
+            "model_selection.scaffold_split",
+        ],
     ),
     "Graphs in memory": (
         "The one graph class, and converters from and to other packages.",

@@ -531,6 +531,19 @@ def test_scaffolds_are_those_of_the_library(molecules_table: Path, tmp_path: Pat
     assert len(found["accuracy"]["folds"][0]) == 4
 
 
+def test_the_split_of_the_open_graph_benchmark(tmp_path: Path) -> None:
+    """Rare scaffolds are tested, once; folds have no say in it."""
+    chains = ["C" * n + "O" for n in range(1, 16)]
+    smiles = ["c1ccccc1", *chains, "C1CCC1", "CC1CCC1", "C1CC1"]
+    lines = [f"{text},{number % 4}.5" for number, text in enumerate(smiles)]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,y", *lines]))
+    given = [tmp_path / "m.csv", "--target-column", "y", "--split", "ogb-scaffold"]
+    assert_fails(invoke("cv", *given, "--folds", 3), "ogb-scaffold", "--folds")
+    record("cv", *given, *FIXED, "-o", tmp_path / "p.csv")
+    with (tmp_path / "p.csv").open() as file:
+        assert [row["graph"] for row in csv.DictReader(file)] == ["0", "18"]
+
+
 SPLIT = [
     {
         "test": [0, 1, 2, 3],

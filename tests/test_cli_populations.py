@@ -50,7 +50,9 @@ def test_two_sources(folder: Path) -> None:
     expected = two_sample_test(*sides, **SAME).to_dict()
     for group, name in zip(expected["groups"], ("sparse", "dense"), strict=True):
         group["name"] = name
-        group["typical"] = [f"{name}-{number}" for number in group["most_typical"]]
+    for group in found["groups"]:  # of stacks, by the name of the file
+        numbers = [f"{group['name']}-{number}" for number in group["most_typical"]]
+        assert group.pop("names") == numbers
     assert {name: found[name] for name in expected} == json.loads(json.dumps(expected))
 
 
@@ -58,7 +60,7 @@ def test_report_in_words(folder: Path) -> None:
     text = printed("test", folder / "sparse.npy", folder / "dense.npy", *FAST)
     assert "sparse (8 graphs) against dense (8 graphs)" in text
     assert "p = 0.01 from 99 relabellings: they differ at the 5 % level." in text
-    assert "Most typical of dense: graphs" in text
+    assert "Most typical of dense: graphs dense-" in text
 
 
 def test_one_source_with_a_vector_of_groups(folder: Path) -> None:
@@ -157,6 +159,37 @@ def test_nodes_that_correspond_as_json(folder: Path) -> None:
     assert min(found["nodes"]["corrected_p_value"]) >= 0.01
 
 
+def test_edges_that_correspond(folder: Path, tmp_path: Path) -> None:
+    sources, written = (folder / "sparse.npy", folder / "dense.npy"), tmp_path / "e.csv"
+    more = ("--nodes-correspond", "--edges-output", written, "--subnetwork-p", 0.2)
+    text = printed("test", *sources, *more, *FAST)
+    for fact in ("weight sparse", "weight dense", "28 edges", "subnetworks"):
+        assert fact in text
+    with written.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 28
+    found = record("test", *sources, *more, *FAST)
+    assert [float(row["statistic"]) for row in rows] == found["edges"]["statistic"]
+    assert [int(row["subnetwork"]) for row in rows] == found["edges"]["subnetwork"]
+    means = np.load(sources[0]).mean(axis=0)[*np.triu_indices(8, 1)]
+    assert np.allclose([float(row["weight sparse"]) for row in rows], means)
+
+
+def test_pairs_of_three_groups(folder: Path) -> None:
+    given = ("test", folder / "all.npy", "--targets", folder / "three.txt", *FAST)
+    assert "a - c" in printed(*given)
+    pairs = record(*given)["pairwise"]
+    assert [pair["groups"] for pair in pairs] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert all(pair["corrected_p_value"] >= pair["p_value"] for pair in pairs)
+
+
+def test_nodes_and_a_value(folder: Path) -> None:
+    given = ("--targets", folder / "value.txt", "--nodes-correspond")
+    found = record("test", folder / "all.npy", *given, *FAST)
+    assert found["kind"] == "association"
+    assert len(found["nodes"]["node"]) == 8
+
+
 def test_room_for_kernels(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Statistics of 99 permutations have room in so much memory, 12 matrices have not."""
     monkeypatch.setattr("retgk._runtime.processes.available_bytes", lambda: 45_000)
@@ -187,6 +220,8 @@ BAD = {
         ("two groups",),
     ),
     "nodes": (["sparse.npy", "dense.npy", "--nodes-output", "-"], ("--nodes-output",)),
+    "edges": (["sparse.npy", "dense.npy", "--edges-output", "e.csv"], ("--nodes-correspond",)),
+    "subnetworks": (["sparse.npy", "dense.npy", "--subnetwork-p", "1"], ("--nodes-correspond",)),
     "bandwidth": (["sparse.npy", "dense.npy", "--bandwidth", "-1"], ("bandwidths",)),
 }
 

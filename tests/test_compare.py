@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
-from retgk import GraphClassifier, GraphRegressor, InvalidInputError, compare
+from retgk import GraphClassifier, GraphRegressor, InvalidInputError, as_batch, compare
 from retgk.datasets import make_graph_classification
 from retgk.errors import InputWarning
 from retgk.kernels import WeisfeilerLehman
@@ -28,6 +28,7 @@ from retgk.learning import metrics as fold_answers
 from retgk.learning.folds import OuterFold, check_keeps_groups, folds_without_groups, repeated_folds
 from retgk.learning.metrics import FoldAnswer, fold_answer, metrics_of
 from retgk.model_selection import Comparison
+from retgk.model_selection import methods as methods_module
 from retgk.model_selection import runs as method_runs
 from retgk.model_selection.methods import (
     METHODS,
@@ -37,7 +38,7 @@ from retgk.model_selection.methods import (
     new_estimators,
 )
 from retgk.model_selection.runs import new_plan
-from retgk.model_selection.table import comparison_of, corrected_t_test
+from retgk.model_selection.table import caption, comparison_of, corrected_t_test, header
 from tests.errors import fails
 from tests.slow_methods import DATA
 
@@ -98,7 +99,8 @@ def test_values_are_regressed_on() -> None:
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_can_be_made_and_has_the_same_key_again(name: str, regression: bool) -> None:
-    made, again = (new_estimators([name], regression)[name] for _ in range(2))
+    graphs = as_batch(["CCO"])
+    made, again = (new_estimators([name], regression, graphs)[name] for _ in range(2))
     assert estimator_key(made) == estimator_key(again)
     assert hasattr(made, "predict")
 
@@ -142,7 +144,8 @@ def folds_of(seed: int = 0, n_folds: int = 4) -> Any:
 def record_of(score: float, place: tuple[int, int]) -> dict[str, Any]:
     scores = {"accuracy": score, "balanced_accuracy": score, "roc_auc": score}
     own = {"repetition": place[0], "fold": place[1], "failure": None, "scores": scores}
-    return {**own, "chosen": {"C": 1}, "seconds": 1.0 + place[1], "peak_mb": 100.0 + place[0]}
+    took = {"seconds": 1.0 + place[1], "processor": 2.0 + 2.0 * place[1]}
+    return {**own, "chosen": {"C": 1}, **took, "peak_mb": 100.0 + place[0]}
 
 
 def table_of(values: dict[str, Any], name: str = "toy") -> Comparison:
@@ -168,7 +171,8 @@ def test_rows_are_ranked_and_tested_against_the_best() -> None:
     assert [row["method"] for row in table.rows] == ["good", "bad", "stopped"]
     good, bad, stopped = table.rows
     assert good["accuracy"] == pytest.approx(np.mean(GOOD))
-    assert good["accuracy_std"] == pytest.approx(np.std(GOOD))
+    assert good["accuracy_se"] == pytest.approx(np.std(GOOD, ddof=1) / np.sqrt(8))
+    assert [row["ratio"] for row in table.rows] == [1.0, 1.0, pytest.approx(2 / 5)]
     assert (good["p_value"], good["seconds"], good["peak_mb"]) == (None, 2.5, 101.0)
     expected = corrected_t_test(np.subtract(GOOD, BAD), 30, 10).p_value
     assert bad["p_value"] == pytest.approx(expected)
@@ -260,7 +264,7 @@ def test_hostile_names_are_text_in_latex() -> None:
 def test_forms_of_a_table(tmp_path: Path) -> None:
     table = table_of({"good": GOOD, "bad": BAD, "odd": "was ended by SIGTERM"})
     text = repr(table)
-    assert "86.2 ± 8.6" in text
+    assert "86.2 ± 3.2" in text
     assert "odd   " in text
     assert "was ended by SIGTERM" in text
     for name in ("t.csv", "t.tex", "t.html", "t.png", "t.svg", "t.pdf"):
@@ -272,7 +276,7 @@ def test_forms_of_a_table(tmp_path: Path) -> None:
     assert [row["method"] for row in rows] == ["good", "bad", "odd"]
     assert float(rows[0]["accuracy"]) == table.rows[0]["accuracy"]
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    assert r"\textbf{86.2 $\pm$ 8.6}" in (tmp_path / "t.tex").read_text()
+    assert r"\textbf{86.2 $\pm$ 3.2}" in (tmp_path / "t.tex").read_text()
     assert "<td" in table._repr_html_()
     assert json.dumps(table.rows)
     fails(lambda: table.save(tmp_path / "t.doc"), about=("t.doc", ".csv"))
@@ -512,29 +516,86 @@ class Slow(DummyClassifier):
 
 
 def test_seconds_are_those_of_training_and_predicting(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(perf_counter=lambda: Slow.clock)
+    clock = SimpleNamespace(perf_counter=lambda: Slow.clock, process_time=lambda: 3 * Slow.clock)
     monkeypatch.setattr(fold_answers, "time", clock)
     model = Slow(strategy="constant", constant=1)  # predicts without its probabilities
     start = Slow.clock
     answer = fold_answer(model, DATA.graphs, TARGETS, OuterFold(TRAIN, TEST), 0)
-    assert answer.seconds == 2.0
+    assert (answer.seconds, answer.processor) == (2.0, pytest.approx(6.0))
     assert Slow.clock - start == 4.0
     assert answer.decisions is not None
     assert answer.probabilities is not None
+
+
+# Molecules
+
+ALCOHOLS = [f"{'C' * (n % 7 + 1)}{tail}" for n, tail in enumerate(["O", "N", "Cl", "=O"] * 10)]
+IS_ALCOHOL = np.array([text.endswith("CO") for text in ALCOHOLS])
+
+
+@pytest.mark.parametrize("has_lightgbm", [True, False])
+def test_fragments_of_molecules_are_learnt(
+    monkeypatch: pytest.MonkeyPatch, has_lightgbm: bool
+) -> None:
+    found = object() if has_lightgbm else None
+    if has_lightgbm:
+        pytest.importorskip("lightgbm")
+    monkeypatch.setattr(methods_module, "find_spec", lambda _: found)
+    train, test = np.arange(28), np.arange(28, 40)
+    graphs = as_batch(ALCOHOLS)
+    boosted = "lightgbm" if has_lightgbm else "sklearn"
+    for name, trees in (("morgan", boosted), ("morgan-forest", "sklearn"), ("morgan-minmax", None)):
+        for regression in (False, True):
+            targets = IS_ALCOHOL.astype(float if regression else str)
+            model = new_estimators([name], regression, graphs)[name]
+            answer = fold_answer(model, graphs, targets, OuterFold(train, test), 0)
+            assert answer.chosen.get("trees") == trees
+            told = answer.predictions > 0.5 if regression else answer.predictions == "True"
+            np.testing.assert_array_equal(told, IS_ALCOHOL[test])
+            assert regression or answer.probabilities is not None
+
+
+@pytest.mark.parametrize("name", ["morgan", "morgan-forest"])
+def test_trees_are_the_same_with_any_number_of_threads(name: str) -> None:
+    graphs, values = as_batch(ALCOHOLS), np.array([len(text) for text in ALCOHOLS], float)
+    one, two = (
+        new_estimators([name], True, graphs)[name]
+        .set_params(n_jobs=n_jobs, random_state=0)
+        .fit(graphs, values)
+        .predict(graphs)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_methods_of_molecules_are_there_for_molecules_alone() -> None:
+    assert "morgan" in new_estimators(None, False, as_batch(["CCO"]))
+    assert not any("morgan" in name for name in new_estimators(None, False, MADE.graphs))
+    fails(lambda: compare(MADE, methods=["morgan"], folds=3), ("'morgan'", "molecules", "SMILES"))
+
+
+def test_the_table_says_whose_trees_they_are_and_their_time() -> None:
+    table = table_of({"retgk": GOOD, "morgan": BAD})
+    for fold in table.folds:
+        fold["chosen"] = {"trees": "lightgbm"} if fold["method"] == "morgan" else {}
+    assert "trees of morgan are by LightGBM" in caption(table)
+    assert "ratio that to the one of morgan" in caption(table)
+    assert header(table)[-4:] == ["s/fold", "CPU s", "ratio", "peak MB"]
 
 
 # Classes that are in no training part
 
 
 @pytest.mark.parametrize("only", [0, 1])
-@pytest.mark.parametrize("name", ["majority", "size"])
+@pytest.mark.parametrize("name", ["majority", "size", "morgan", "morgan-forest"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_training_part_of_one_class(name: str, n_classes: int, only: int) -> None:
     """A method that learns one class answers with it, and values stand for the right classes."""
     targets = np.where(np.arange(30) < 24, only, np.arange(30) % n_classes)
     classes = np.arange(n_classes)
-    model = new_estimators([name], regression=False)[name]
-    answer = fold_answer(model, DATA.graphs, targets, OuterFold(TRAIN, TEST), 0)
+    graphs = as_batch(ALCOHOLS[:30]) if "morgan" in name else DATA.graphs
+    model = new_estimators([name], False, graphs)[name]
+    answer = fold_answer(model, graphs, targets, OuterFold(TRAIN, TEST), 0)
     assert answer.predictions.tolist() == [only] * len(TEST)
     assert answer.probabilities is not None
     assert answer.probabilities.tolist() == [[float(k == only) for k in classes]] * len(TEST)

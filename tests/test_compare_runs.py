@@ -41,11 +41,13 @@ TRIALS = {"eating": Eating(), "killed": Killed(), "failing": Failing(), "size": 
 MEMORY = 4000.0
 
 
+MEASURED = ("seconds", "processor", "ratio", "peak_mb")
+
+
 def scores_of(table: Comparison) -> list[dict[str, Any]]:
     """Everything but what was measured of the machine."""
     return [
-        {name: value for name, value in row.items() if name not in ("seconds", "peak_mb")}
-        for row in table.rows
+        {name: value for name, value in row.items() if name not in MEASURED} for row in table.rows
     ]
 
 
@@ -389,6 +391,7 @@ MISSING = object()
         (DONE, "chosen", None),
         (DONE, "seconds", None),
         (DONE, "seconds", -1),
+        (DONE, "processor", MISSING),
         (DONE, "peak_mb", "much"),
         (DONE, "peak_mb", MISSING),
         (STOPPED, "by_limit", MISSING),

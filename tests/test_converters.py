@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import igraph
 import networkx as nx
@@ -19,12 +20,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
+import retgk.io
 from retgk import GraphBatch, InvalidInputError, read_graphs, write_graphs
+from retgk._runtime.names import optional_module
 from retgk.errors import InputWarning
-from retgk.io import from_dataframe, from_igraph, to_grakel, to_igraph, to_pyg, write_parquet
+from retgk.io import convert as conversion
+from retgk.io import (
+    from_dataframe,
+    from_igraph,
+    to_grakel,
+    to_igraph,
+    to_pyg,
+    write_parquet,
+)
 from retgk.io.arrays import from_edge_lists, from_numpy
 from retgk.io.convert import as_batch
 from retgk.io.dataset import GraphDataset
+from retgk.io.formats import formats
 from retgk.io.molecules import from_smiles
 from retgk.io.networkx import from_networkx
 from tests.errors import fails
@@ -128,7 +140,8 @@ def test_the_list_as_a_whole_tells_matrices_from_edges() -> None:
         ([PATH, 1], "graph 1"),
         ([PATH, np.ones(3)], ("graph 1", "(3,)")),
         (["C", 2.5], "graph 1"),
-        ([[[0, 1], [1, 0]]], "graph 0"),
+        ([[[0, 1], [1, 0]]], ("graph 0", "from_edge_lists")),
+        ([[(0, 1), (1, 2)]], ("graph 0", "from_edge_lists", "symmetrize=True")),
         ({"a": nx.path_graph(3)}, "cannot read graphs from"),
         ({"C", "CC"}, "cannot read graphs from"),
         (b"CC", "cannot read graphs from"),
@@ -462,6 +475,7 @@ def test_nodes_give_the_order_labels_and_isolated_nodes() -> None:
         return_ids=True,
     )
     assert ids == ["a", "b"]
+    assert graphs.label_columns == ("kind", "role")
     assert graphs.node_counts.tolist() == [2, 4]
     assert [graphs.label_names[code][0] for code in graphs.labels] == list("uyvwxz")
     assert graphs.attributes.ravel().tolist() == [0, 4, 1, 2, 3, 5.5]
@@ -545,6 +559,94 @@ def test_grakel_itself_takes_them() -> None:
     np.testing.assert_array_equal(values, [[4, 0], [0, 4]])
 
 
+# Whatever is exported or written reads back equal, or somebody says what is left out
+
+_BY_NAME = {"label": "label", "attributes": "attributes", "edge_label": "label"}
+_IN_FILES = {**_BY_NAME, "attributes": ["attribute_0", "attribute_1"]}
+READ_BACK: dict[str, dict[str, Any]] = {  # options; only those of values that graphs have are given
+    "to_networkx": _BY_NAME,
+    "to_igraph": _BY_NAME,
+    "to_pyg": {"attributes": "x"},
+    "to_grakel": {},
+    "edges": {},
+    "gml": _IN_FILES,
+    "graphml": _IN_FILES,
+    "json": {},
+    "parquet": {},
+    "tu": {"weight": 0},
+}
+VALUES = {
+    "nothing": {},
+    "weights": {"weights": [0.5, 2.0, 3.0, 0.25]},
+    "labels": {"labels": [3, 1, 2, 2, 3, 1]},
+    "attributes": {"attributes": np.arange(12.0).reshape(6, 2)},
+    "labels of edges": {"edge_labels": [1, 2, 1, 3]},
+}
+VALUES["everything"] = {name: value for own in VALUES.values() for name, value in own.items()}
+LEFT_OUT = {  # all else comes back
+    ("to_grakel", "attributes"),
+    ("to_grakel", "everything"),
+    *(("edges", kind) for kind in ("labels", "attributes", "labels of edges", "everything")),
+}
+
+
+def exporters() -> list[str]:
+    written = [name for name, form in formats().items() if form.write is not None]
+    return [name for name in dir(retgk.io) if name.startswith("to_")] + written
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("name", exporters())
+def test_whatever_is_exported_reads_back_equal(name: str, kind: str, tmp_path: Path) -> None:
+    edges = [[0, 1], [1, 2], [3, 4], [4, 5]]
+    graphs = GraphBatch.from_edges([3, 3], edges, **VALUES[kind], symmetrize=True)
+    if (name, kind) in LEFT_OUT:
+        expected = (InvalidInputError, InputWarning)
+        with pytest.raises(expected, match=r"leave|left out"):
+            exported(name, graphs, tmp_path)
+        return
+    has = {"label": graphs.has_labels, "attributes": graphs.n_attributes > 0}
+    has |= {"edge_label": graphs.has_edge_labels, "weight": graphs.is_weighted}
+    options = {option: value for option, value in READ_BACK[name].items() if has[option]}
+    if "weight" in options:
+        options["weight_column"] = options.pop("weight")
+    found = exported(name, graphs, tmp_path)
+    if name.startswith("to_"):
+        assert as_batch(found, **options) == graphs
+        return
+    data = read_graphs(found, **options)
+    assert data.graphs == graphs
+    if name in ("tu", "json", "parquet"):
+        assert data.targets.tolist() == [4, 7]
+
+
+def exported(name: str, graphs: GraphBatch, folder: Path) -> Any:
+    data = GraphDataset(graphs, np.array([4, 7]), "data")
+    if name.startswith("to_"):
+        with mock.patch.object(conversion, "optional_module", side_effect=_module):
+            return getattr(retgk.io, name)(graphs)
+    form = formats()[name]
+    target = folder / ("out" if form.writes_folder else f"out{form.endings[0]}")
+    write_graphs(data, target, format=name)
+    if form.writes_folder:
+        (target / "targets.txt").unlink()
+    return target
+
+
+def _module(name: str, extra: str) -> Any:
+    """Stand-ins for torch and PyTorch Geometric; other packages are there."""
+    return TENSORS if extra == "pyg" else optional_module(name, extra)
+
+
+TENSORS = SimpleNamespace(
+    long=np.int64,
+    Data=SimpleNamespace,
+    from_numpy=np.asarray,
+    tensor=np.array,
+    get_default_dtype=lambda: np.float64,
+)
+
+
 # Several labels, and categories
 
 
@@ -562,6 +664,7 @@ def test_several_labels_are_one_tuple(tmp_path: Any) -> None:
     made = from_networkx(people(), label=["kind", "role"], **plain)
     assert made.label_names == tuple(expected)
     assert made.labels.tolist() == [0, 1, 2]
+    assert made.label_columns == ("kind", "role")
     assert (
         from_igraph(igraph.Graph.from_networkx(people()), label=["kind", "role"], **plain) == made
     )

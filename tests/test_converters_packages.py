@@ -162,6 +162,7 @@ def test_pyg_every_field_of_the_size_of_nodes_or_edges_is_named() -> None:
     assert names(from_pyg(graph, label="z", **quiet)) == [6, 8, 1]
     both = from_pyg(graph, label=["z", "pos[:1]"], **quiet)
     assert names(both) == [(6, 1.0), (8, 1.0), (1, 1.0)]
+    assert both.label_columns == ("z", "pos[:1]")
 
 
 def test_pyg_columns_of_fields() -> None:

@@ -36,7 +36,8 @@ from retgk.explorer.page import (
     text_of,
 )
 from retgk.io.json import write_json
-from retgk.kernels import ShortestPath, WeisfeilerLehman, WeisfeilerLehmanOA
+from retgk.io.parquet import write_parquet
+from retgk.kernels import Scaled, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanOA
 from retgk.plot import stress_layout
 from retgk.search import distances
 from tests.errors import fails
@@ -598,6 +599,25 @@ def test_page_of_graphs(graphs_file: Path, model_file: Path, tmp_path: Path) -> 
     graphs = np.repeat(np.arange(40), DATA.graphs.node_counts)
     shares = arrays["shares"] * arrays["shareUnits"][graphs]
     np.testing.assert_allclose(shares, rows["share"], atol=arrays["shareUnits"].max())
+
+
+def test_labels_of_several_columns(tmp_path: Path) -> None:
+    """The default for molecules has shares in tables and on pages, and each column its own."""
+    pytest.importorskip("pyarrow")
+    labels = [("CN"[code % 2], code % 3) for code in range(DATA.graphs.n_nodes)]
+    graphs = DATA.graphs.with_labels(labels, columns=("element", "charge"))
+    model = GraphClassifier(random_state=0, n_jobs=1).fit(graphs, DATA.targets)
+    assert isinstance(model.kernel_, Scaled)
+    save_model(model, tmp_path / "model.retgk")
+    write_parquet(graphs, tmp_path / "graphs.parquet")
+    command = ("explain", tmp_path / "model.retgk", tmp_path / "graphs.parquet")
+    found = record(*command)
+    assert found["label_element"] == [element for element, _ in labels]
+    assert found["label_charge"] == [str(charge) for _, charge in labels]
+    assert found["share"] == pytest.approx(model.explain(graphs).shares.tolist())
+    assert invoke(*command, "-o", tmp_path / "page.html").exit_code == 0
+    header, _ = unpacked((tmp_path / "page.html").read_text("utf-8"))
+    assert header["model"]["shares"]["limit"] > 0
 
 
 def test_page_of_several_targets(graphs_file: Path, tmp_path: Path) -> None:

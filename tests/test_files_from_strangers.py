@@ -192,6 +192,14 @@ def test_misspelt_columns_of_parquet(tmp_path, name):
         read_graphs(path)
 
 
+def test_other_lists_of_parquet_are_named(tmp_path):
+    path = tmp_path / "x.parquet"
+    columns = {"degrees": [[1, 1]], "neighbours": [[1, 0]], "times": [[3, 4]], "split": ["train"]}
+    parquet.write_table(pa.table(columns), path)
+    with pytest.warns(InputWarning, match="lists in 'times' are not used"):
+        read_graphs(path)
+
+
 def test_own_files_that_others_wrote_again_are_theirs(tmp_path):
     path = tmp_path / "x.parquet"
     table = parquet.read_table(write_parquet(data_set(), path))

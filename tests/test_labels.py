@@ -30,6 +30,7 @@ from retgk import (
     read_graphs,
     save_model,
 )
+from retgk.errors import InputWarning
 from retgk.graphs.flat import encode_labels, lacks_part, plain_label, recode, union_of_names
 from retgk.io import from_dataframe, from_edge_lists, from_grakel, from_pyg, write_parquet
 from retgk.io.json import write_json
@@ -280,6 +281,44 @@ def test_numbers_of_more_digits_than_python_writes() -> None:
 
 def test_labels_of_other_classes_have_no_key() -> None:
     fails(lambda: keys_of_names([(1, object())], 0), about="of type object")
+
+
+def _measured(n_graphs: int, label: Any, bond: Any = None) -> list[nx.Graph]:
+    graphs = [nx.path_graph(30) for _ in range(n_graphs)]
+    for number, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {n: label(30 * number + n) for n in graph}, "size")
+        if bond is not None:
+            nx.set_edge_attributes(
+                graph, {e: bond(30 * number + e[0]) for e in graph.edges}, "bond"
+            )
+    return graphs
+
+
+def test_labels_that_are_nearly_as_many_as_nodes_are_a_warning() -> None:
+    """Continuous values pass as labels, and a training score of one is no feat then."""
+    with pytest.warns(
+        InputWarning, match=r"nodes have 90 different labels, and there are 90 nodes"
+    ):
+        as_batch(_measured(3, float), label="size")
+    with pytest.warns(InputWarning, match=r"60 different labels.*\(attributes=\)"):
+        as_batch(_measured(3, lambda n: n // 3 * 2 % 60 + 0.5 + n % 2), label="size")
+    bonds = _measured(3, lambda _: "C", lambda n: n * 0.7)
+    with pytest.warns(
+        InputWarning, match=r"edges have 87 different labels, and there are 87 edges"
+    ):
+        as_batch(bonds, label="size", edge_label="bond")
+    nodes = {
+        "graph_id": [n // 30 for n in range(90)],
+        "node": list(range(90)),
+        "kind": list(range(90)),
+    }
+    edges = {"graph_id": [0], "source": [0], "target": [1]}
+    with pytest.warns(InputWarning, match="90 different labels"):
+        from_dataframe(edges, nodes, label="kind")
+    # names of regions, of one subject and of several, and whatever is small
+    as_batch(_measured(1, str) + _measured(4, lambda n: str(n % 30)), label="size")
+    as_batch([nx.disjoint_union_all(_measured(3, str))], label="size")
+    as_batch([graph.subgraph(range(8)) for graph in _measured(3, float)], label="size")
 
 
 @pytest.mark.parametrize("label", [("C", np.nan), (1, ("C", np.float32("nan"))), (Decimal("NaN"),)])

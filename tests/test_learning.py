@@ -1,7 +1,11 @@
 """Folds, scorers and machines by which candidates are compared."""
 
+import csv
+import gzip
+import os
 import warnings
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -26,7 +30,7 @@ from retgk.learning.ridge import KernelRidge as RidgeOfAll
 from retgk.learning.ridge import LandmarkRidge, least_squares
 from retgk.learning.selection import fold_mean
 from retgk.learning.svm import GraphProducts, SupportVectors, one_vs_rest_from_pairs, penalty_path
-from retgk.model_selection import scaffold_folds
+from retgk.model_selection import scaffold_folds, scaffold_split
 from retgk.model_selection.table import corrected_t_test
 from tests.errors import assert_names, fails
 from tests.example_graphs import of_retgk, three_classes
@@ -133,6 +137,34 @@ def test_scaffolds_of_molecules():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "sizes"), [("bbbp", (1631, 204, 204)), ("esol", (902, 113, 113))])
+def test_the_split_of_the_open_graph_benchmark(data_folder, name, sizes):
+    """Their own row numbers."""
+    home = os.environ.get("RETGK_MOLECULES", data_folder.parent / "molecules")
+    folder = Path(home) / "ogb"
+    if not folder.exists():
+        pytest.skip(f"put the splits of the Open Graph Benchmark into {folder} to run this test")
+    with gzip.open(folder / f"{name}_mol.csv.gz", "rt") as file:
+        found = scaffold_split([row["smiles"] for row in csv.DictReader(file)])
+    for own, part, size in zip(found, ("train", "valid", "test"), sizes, strict=True):
+        with gzip.open(folder / f"{name}_{part}.csv.gz", "rt") as file:
+            assert own.tolist() == sorted(map(int, file))
+        assert len(own) == size
+
+
+def test_rare_scaffolds_are_tested():
+    chains, one = ["C" * n for n in range(1, 9)], ["C1CC1", "CC1CC1"]
+    rings = ["c1ccccc1", "C1CCCC1"]
+    train, validation, test = scaffold_split([*rings, *chains, *one], (0.7, 0.2))
+    assert (train.tolist(), validation.tolist(), test.tolist()) == (
+        [2, 3, 4, 5, 6, 7, 8, 9], [10, 11], [0, 1],
+    )  # fmt: skip
+    chiral = ["C[C@H]1CCCCN1C(=O)[C@@H]1CCCN1", "C[C@H]1CCCCN1C(=O)[C@H]1CCCN1"]
+    assert len(set(molecule_scaffolds(chiral))) == 1
+    assert len(set(molecule_scaffolds(chiral, chirality=True))) == 2
+    fails(lambda: scaffold_split(["C", "CC", "CCC"]), ("3 molecules", "train on"))
+
+
 def test_large_molecules_have_no_scaffold(monkeypatch):
     murcko = pytest.importorskip("rdkit.Chem.Scaffolds.MurckoScaffold")
     assert molecule_scaffolds(["C" * 600, "C1CC1" + "C" * 497]) == ["", "C1CC1"]

@@ -585,6 +585,33 @@ def test_pairs_of_groups_that_never_meet_are_not_compared():
     assert found.pairwise[1].to_dict()["p_value"] is None
 
 
+# sizes that differ
+
+
+def test_sizes_that_differ_are_told():
+    rng = np.random.default_rng(0)
+    sides = [[random_graph(rng, 6 / n, n) for _ in range(10)] for n in (50, 100)]
+    facts = "population 1 have 50.0 nodes on average, those of population 2 100.0"
+    with pytest.warns(retgk.errors.InputWarning, match=facts):
+        assert two_sample_test(*sides, rng=0, **QUICK).p_value == 0.01
+    with pytest.warns(retgk.errors.InputWarning, match=facts):
+        k_sample_test(*sides, sides[0], rng=0, **QUICK)
+    remedy = {**QUICK, "compare": "nodes", "walks": Walks(2)}
+    assert two_sample_test(*sides, rng=0, **remedy).p_value > 0.05  # and no warning
+
+
+@pytest.mark.slow
+def test_level_of_sizes_with_two_steps():
+    rng = np.random.default_rng(3)
+
+    def p_value(seed):
+        sides = [[random_graph(rng, 6 / (n - 1), n) for _ in range(10)] for n in (30, 60)]
+        remedy = {**QUICK, "compare": "nodes", "walks": Walks(2), "rng": seed}
+        return two_sample_test(*sides, **remedy).p_value
+
+    assert BAND[0] <= rejections(p_value, 200) <= 0.12
+
+
 # bad input
 
 A = population_graphs(0, 4)
@@ -885,6 +912,10 @@ def test_rounding_is_no_difference_of_nodes():
     assert (found.effect == 0.0).all()
 
 
+DIFFERENT_SIZES = pytest.mark.filterwarnings("ignore:graphs of .* nodes on average")
+
+
+@DIFFERENT_SIZES
 def test_one_of_three_groups_that_differs_is_found():
     found = k_sample_test([H] * 20, [H] * 20, [G] * 20, **SETTINGS)
     assert found.p_value == 0.001
@@ -901,6 +932,7 @@ def test_a_difference_far_above_rounding_is_found():
 # sizes of effects, and their intervals
 
 
+@DIFFERENT_SIZES
 @pytest.mark.parametrize("sizes", [(1, 3), (4, 5)])
 def test_effect_of_graphs_that_are_alike_within_groups_is_infinite(sizes):
     paths = [np.eye(n, k=1) + np.eye(n, k=-1) for n in sizes]
@@ -941,6 +973,12 @@ def test_interval_of_a_correlation_is_one_of_correlations():
     """Halves in which all values are the same have no correlation, not rounding by rounding."""
     found = association_test(PEOPLE, ["a"] * 17 + ["b"] * 3, n_permutations=9, rng=0)
     assert -1 <= found.effect.low <= found.effect.high <= 1
+
+
+def test_few_pairs_are_no_groups_in_which_little_can_be_relabelled():
+    """Nothing warns: pairs are what a study has, and the report knows the smallest p-value."""
+    found = two_sample_test(D[:4], D[4:8], pairs=True, rng=0, **QUICK)
+    assert "no p-value is below 0.12" in str(found)
 
 
 def test_groups_in_which_little_can_be_relabelled_are_told():
@@ -989,7 +1027,7 @@ def test_reports_call_graphs_and_nodes_by_their_names():
     assert plain.nodes.name(3) == "3"
     typical = [f"b{graph - 10}" for graph in found.most_typical(1).tolist()]
     assert f"graphs {', '.join(typical)}." in str(found)
-    assert found.to_dict()["groups"][1]["typical"] == typical
+    assert found.to_dict()["groups"][1]["names"] == typical
     swapped = sides[1].with_node_names(regions[::-1])
     fails(
         lambda: two_sample_test(named[0], swapped, **settings),

@@ -390,6 +390,32 @@ def test_parallel_edges_add_up_and_directions_do_not(tmp_path):
     assert read_graphs(path).graphs.weights.tolist() == [0.5, 0.5, 4, 4]
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.edges"])
+def test_edge_lists_with_names_of_columns(name, tmp_path):
+    mark = {"t.csv": ",", "t.tsv": "\t", "t.edges": " "}[name]
+    lines = ["id,Source,Target,weight,kind", "0,a,b,0.5,x", "1,b,c,2,y", "2,b,a,0.5,x"]
+    path = written(tmp_path, "".join(line.replace(",", mark) + "\n" for line in lines), name)
+    expected = GraphBatch.from_edges(3, [[0, 1], [1, 2]], [0.5, 2.0], symmetrize=True)
+    with pytest.warns(InputWarning, match="edges have 'kind', which is not used"):
+        assert read_graphs(path).graphs == expected
+    found = read_graphs(path, edge_label="kind").graphs
+    assert found.without_edge_labels() == expected
+    assert found.edge_label_names == ("x", "y")
+    assert not read_graphs(path, weight=None).graphs.is_weighted
+    assert read_graphs(path, weight="4", edge_label=["5"]).graphs.edge_label_names == (
+        ("x",),
+        ("y",),
+    )
+    path.write_text(path.read_text().replace("a" + mark + "0.5", "a" + mark + "9"))
+    fails(lambda: read_graphs(path, edge_label=[]), about=(name, "weight 0.5", "weight 9"))
+    path.write_text(path.read_text().replace("9", "high"))
+    fails(lambda: read_graphs(path, edge_label=[]), about=(name, "line 4", "'high'"))
+    path.write_text(path.read_text() + f"3{mark}a\n")
+    fails(lambda: read_graphs(path, weight=None), about=("line 5", "2 columns"))
+    path.write_text(f"source{mark}target\n")
+    fails(lambda: read_graphs(path), about="without nodes")
+
+
 def test_columns_of_edge_lists(tmp_path):
     path = written(tmp_path, "0 1 0.9 a\n1 2 0.1 b\n2 0 0.5 a\n")
     fails(lambda: read_graphs(path), about=("line 1", "4 columns", "weight=3", "--no-weights"))
@@ -437,7 +463,7 @@ def test_columns_of_edge_lists(tmp_path):
         ("# only\n\n", {}, "bad.edges"),
         (b"1 2\n\xff\xfe 1\n", {}, ("bad.edges", "line 2")),
         ("1 2\n3 4\n", {"max_bytes": 7}, "7 allowed"),
-        ("source,target\n1,2\n2,3\n", {"delimiter": ","}, ("bad.edges", "'source'", "'target'")),
+        ("one,other\n1,2\n2,3\n", {"delimiter": ","}, ("bad.edges", "'one'", "'other'")),
         ("1 2\n", {"delimiter": ""}, "delimiter must be text"),
     ],
 )
@@ -722,6 +748,16 @@ def test_targets(tmp_path):
     fails(lambda: read({"target": "a"}, {}), about=("t.jsonl", "line 2"))
     fails(lambda: read({"target": "a"}, {"target": 1}), about="targets must all be")
     fails(lambda: read({"target": "a"}, target_column="z"), about=("line 1", "'z'"))
+
+
+def test_json_holds_columns_of_labels(tmp_path):
+    labels = [("C", 0), ("O", -1)]
+    options = {"labels": labels, "label_columns": ("element", "charge"), "symmetrize": True}
+    graphs = GraphBatch.from_edges(2, [[0, 1]], **options)
+    path = write_json(GraphBatch.concatenate([graphs, graphs]), tmp_path / "a.jsonl")
+    assert read_graphs(path).graphs.label_columns == ("element", "charge")
+    path.write_text(path.read_text().replace("charge", "sign", 1))
+    fails(lambda: read_graphs(path), about=("line 2", "['element', 'sign']"))
 
 
 def test_labels_that_json_cannot_hold(tmp_path):

@@ -273,6 +273,7 @@ def test_models_of_matrices_take_edges():
         (SIGNED, {"density": 0}, ("density", "0")),
         (SIGNED, {"density": 10}, ("density", "10")),
         (SIGNED, {"threshold": -0.1}, ("threshold", "-0.1")),
+        (SIGNED, {"threshold": 3}, ("threshold", "3", "largest is 2")),
         (SIGNED, {"fisher_z": "yes"}, ("fisher_z", "yes")),
         (np.full((2, 2), np.nan), {"fisher_z": True, "density": 0.5}, "graph 0"),
     ],
@@ -438,6 +439,15 @@ def test_every_door_that_names_the_option_has_it(source, tmp_path):
     for choice in ("absolute", "positive", "split"):
         assert source(SIGNED, tmp_path, negative=choice) == from_numpy(SIGNED, negative=choice)
     fails(lambda: source(SIGNED, tmp_path, negative="abs"), about="negative must be one of")
+
+
+def test_both_parts_keep_columns_of_labels():
+    graph = nx.from_numpy_array(SIGNED)
+    for node, data in graph.nodes(data=True):
+        data.update(kind="ab"[node % 2], role="xy"[node // 2])
+    split = as_batch(graph, label=["kind", "role"], negative="split")
+    assert split.label_columns == ("kind", "role", "sign")
+    assert ("a", "x", "-") in split.label_names
 
 
 def test_both_parts_keep_labels_of_edges():

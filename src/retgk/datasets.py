@@ -20,7 +20,7 @@ from retgk._runtime.parallel import progress_bar
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, warn_of_distinct_labels
 from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import offsets
 from retgk.io.cache import (
@@ -167,6 +167,7 @@ def load_tudataset(
     if dataset is None:
         dataset, notes = _read(source, name, options, max_bytes)
         store_cached(path, dataset, mark, notes)
+    warn_of_distinct_labels(dataset.graphs)
     return with_options(dataset, options)
 
 

@@ -485,10 +485,11 @@ class _OwnCommand(TyperCommand):
             "{written_folders}": [form.name for form in written if form.writes_folder],
         }
         if "methods" in {parameter.name for parameter in self.params}:
-            from retgk.model_selection.methods import DEFAULT_METHODS, METHODS
+            from retgk.model_selection.methods import DEFAULT_METHODS, METHODS, MOLECULE_METHODS
 
             lists["{methods}"] = [f"{name} ({each.about})" for name, each in METHODS.items()]
             lists["{default_methods}"] = DEFAULT_METHODS
+            lists["{molecule_methods}"] = MOLECULE_METHODS
         for parameter in self.params:
             for mark, names in lists.items():
                 if mark in (text := getattr(parameter, "help", None) or ""):

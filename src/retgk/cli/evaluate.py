@@ -484,7 +484,8 @@ class Methods:
             "--method",
             "-m",
             metavar="NAME,...",
-            help="{methods}. Repeatable, or names with commas. Default: {default_methods}.",
+            help="{methods}. Repeatable, or names with commas. Default: {default_methods}; of "
+            "molecules {molecule_methods}.",
             autocompletion=method_names,
         ),
     ] = None
@@ -517,12 +518,13 @@ class Methods:
     seed: Annotated[int, _compare(min=0, help="Seed of everything random.")] = 0
 
     @property
-    def names(self) -> list[str]:
-        from retgk.model_selection.methods import DEFAULT_METHODS
+    def names(self) -> list[str] | None:
+        """Those that are named; None for the usual ones."""
+        from retgk.model_selection.methods import checked_names
 
-        given = self.methods or DEFAULT_METHODS
+        given = self.methods or ()
         names = [name.strip() for text in given for name in text.split(",") if name.strip()]
-        return list(dict.fromkeys(names))
+        return checked_names(list(dict.fromkeys(names))) or None
 
 
 Outputs = Annotated[
@@ -563,10 +565,9 @@ def compare(
     table and does not stop the rest.
     """
     check_metric_names(methods.metric)
-    from retgk.model_selection.methods import checked_names
     from retgk.model_selection.table import DONE, checked_ending
 
-    names = checked_names(methods.names)
+    names = methods.names
     splitting.check()
     cluster.check()
     for path in output or ():

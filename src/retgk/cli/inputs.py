@@ -146,7 +146,7 @@ def node_columns(graphs: GraphBatch) -> dict[str, NDArray[Any]]:
     """Columns that say which node of its graph a row is about: its number, and its name."""
     import numpy as np
 
-    from retgk.graphs.batch import numbers_of_nodes
+    from retgk.graphs.flat import numbers_of_nodes
 
     columns: dict[str, NDArray[Any]] = {"node": numbers_of_nodes(graphs.node_ptr)}
     if graphs.node_names is not None:

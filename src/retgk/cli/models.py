@@ -319,9 +319,11 @@ def _node_table(collection: GraphDataset, found: Explanation) -> Table:
     rows = np.repeat(np.arange(len(graphs)), graphs.node_counts)
     keys = {name: column[rows] for name, column in key_columns(collection).items()}
     keys |= node_columns(graphs)
-    if graphs.has_labels:
-        names = np.array([str(name) for name in graphs.label_names], dtype=object)
-        keys["label"] = names[graphs.labels]
+    for column in graphs.label_columns or ("label",) * graphs.has_labels:
+        own = graphs.with_label_columns(column) if graphs.label_columns else graphs
+        names = np.array([str(name) for name in own.label_names], dtype=object)
+        name = f"label_{column}" if graphs.label_columns else column
+        keys[name] = names[own.labels]
     keys["share"] = found.shares
     keys["explained"] = found.targets[rows]
     if found.predictions.ndim == 1:

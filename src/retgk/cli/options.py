@@ -201,14 +201,14 @@ class Reading:
         str | None,
         _reading(
             help="GraphML, GML, JSON: edge data that is the weight; weight by default. Edge lists: "
-            "number of the column, 3 or more; a third column of numbers by default."
+            "name or number of the column, 3 or more; a third column of numbers by default."
         ),
     ] = None
     edge_label: Annotated[
         list[str] | None,
         _reading(
             help="GraphML, GML, JSON: edge data that is the label of an edge; several make one. "
-            "Edge lists: numbers of columns."
+            "Edge lists: names or numbers of columns."
         ),
     ] = None
     missing: Annotated[

@@ -18,6 +18,7 @@ from retgk.learning.folds import (
     OuterFold,
     check_apart,
     repeated_folds,
+    scaffold_split,
 )
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def _tested(folds: list[str], path: Path) -> list[str]:
 
 
 DEFAULT_FOLDS = 10
-_KINDS = ("random", "scaffold")
+_KINDS = ("random", "scaffold", "ogb-scaffold")
 _folds = in_panel("Folds")
 
 
@@ -266,10 +267,11 @@ class Splitting:
         str,
         FileRole.READ,
         _folds(
-            metavar="random|scaffold|FILE",
+            metavar="random|scaffold|ogb-scaffold|FILE",
             help="random; scaffold: molecules of one Bemis-Murcko scaffold stay together, the "
-            "largest sets first into folds; or a file: JSON, a list of folds such as "
-            '{"train": [...], "test": [...]}, or a .csv with a column fold.',
+            "largest sets first into folds; ogb-scaffold: one split as in the Open Graph "
+            "Benchmark, nine tenths to train on and the rarest scaffolds to test; or a file: JSON, "
+            'a list such as {"train": [...], "test": [...]}, or a .csv with a column fold.',
         ),
     ] = "random"
     groups: Annotated[
@@ -295,10 +297,11 @@ class Splitting:
             near = near_names(self.split, _KINDS)
             question = f"did you mean {near[0]}? give" if near else "give"
             raise InvalidInputError(
-                f"there is no split or file {self.split!r}; {question} random, scaffold or a file "
-                "with --split"
+                f"there is no split or file {self.split!r}; {question} random, scaffold, "
+                "ogb-scaffold or a file with --split"
             )
-        if self.is_file and (self.folds is not None or self.repetitions > 1):
+        is_given = self.is_file or self.split == "ogb-scaffold"
+        if is_given and (self.folds is not None or self.repetitions > 1):
             option = "--repetitions" if self.repetitions > 1 else "--folds"
             raise InvalidInputError(f"{self.split} says what the folds are; leave out {option}")
         if self.groups is not None and self.split != "random":
@@ -318,8 +321,13 @@ def outer_folds(
     regression: bool,
     seeds: Sequence[int],
 ) -> list[list[OuterFold]]:
+    import numpy as np
+
     if splitting.is_file:
         return [read_split(Path(splitting.split), collection, reading.max_bytes)]
+    if splitting.split == "ogb-scaffold":
+        train, validation, test = scaffold_split(source_smiles(source, collection))
+        return [[OuterFold(np.union1d(train, validation), test)]]
     return repeated_folds(
         targets,
         splitting.n_folds,

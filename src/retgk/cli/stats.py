@@ -144,8 +144,6 @@ class Testing:
     scale_attributes: ScaleAttributes = "raw"
 
     def parameters(self, walks: Walks) -> dict[str, Any]:
-        if self.subnetwork_p is not None and not self.nodes_correspond:
-            raise InvalidInputError("--subnetwork-p is of --nodes-correspond; give that too")
         settings = {
             "n_permutations": self.n_permutations,
             "confidence": self.confidence,
@@ -203,8 +201,8 @@ def population_test(
     """
     tables = {"--nodes-output": nodes_output, "--edges-output": edges_output}
     _check_outputs(output, tables, figure)
-    if edges_output is not None and not testing.nodes_correspond:
-        raise InvalidInputError("--edges-output is of --nodes-correspond; give that too")
+    own = {"--edges-output": edges_output, "--subnetwork-p": testing.subnetwork_p}
+    _check_of_correspondence(own, testing)
     watch = Stopwatch()
     with watch.timing("read"):
         parts = _read_parts(source, second, reading, common)
@@ -238,6 +236,12 @@ def _print_result(result: PopulationTest, common: Common, watch: Stopwatch) -> N
     _print_pairs(result)
     _print_nodes(result)
     _print_edges(result)
+
+
+def _check_of_correspondence(given: dict[str, Any], testing: Testing) -> None:
+    for option, value in given.items():
+        if value is not None and not testing.nodes_correspond:
+            raise InvalidInputError(f"{option} is of --nodes-correspond; give that too")
 
 
 def _check_outputs(output: str | None, tables: dict[str, str | None], figure: Path | None) -> None:

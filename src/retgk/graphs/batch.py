@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from operator import eq
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retgk.array_types import Codes, Floats, Ints
-from retgk.errors import InvalidInputError, warn_user
+from retgk.errors import InputWarning, InvalidInputError, warn_user
 from retgk.graphs.edges import (
     Adjacency,
     EdgeLabels,
@@ -42,6 +41,8 @@ from retgk.graphs.flat import (
     first_of_run,
     gather_runs,
     joined_weights,
+    node_name_array,
+    numbers_of_nodes,
     offsets,
     recode,
     rows_of,
@@ -199,11 +200,6 @@ def _joined_node_names(parts: Sequence[FlatGraphs]) -> NDArray[Any] | None:
     )
 
 
-def numbers_of_nodes(node_ptr: Ints) -> Ints:
-    """Number of every node within its graph, from 0."""
-    return np.arange(node_ptr[-1]) - first_of_run(node_ptr)
-
-
 def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
     starts = offsets(np.array([ptr[-1] for ptr in ptrs]))
     pieces = [ptr[1:] + start for ptr, start in zip(ptrs, starts[:-1], strict=True)]
@@ -271,6 +267,36 @@ def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
                 "all the same, for example with without_edge_labels"
             )
     return parts
+
+
+_MANY = 50
+_NEARLY_ALL, _MOST = 0.9, 0.5
+
+
+def warn_of_distinct_labels(batch: GraphBatch) -> None:
+    """Warn of labels that are nearly as many as nodes, or edges: they tell nothing of others."""
+    for owners, names, count in (
+        ("nodes", batch.label_names, batch.n_nodes),
+        ("edges", batch.edge_label_names, batch.n_edges if batch.has_edge_labels else 0),
+    ):
+        numbers = [name for name in names if isinstance(name, float)]
+        are_measured = len(numbers) == len(names) and not all(map(float.is_integer, numbers))
+        # one graph may well have a name for each node, by which others are compared with it
+        least = _MOST if are_measured else _NEARLY_ALL if len(batch) > 1 else 1
+        if count >= _MANY and len(names) > least * count:
+            note = (
+                f"{owners} have {len(names):,} different labels, and there are {count:,} {owners}: "
+                "different labels have nothing in common, however near their values are; "
+            )
+            warn_user(InputWarning(note + _WHAT_NUMBERS_ARE[owners]))
+
+
+_WHAT_NUMBERS_ARE = {
+    "nodes": "numbers that are measured are attributes (attributes=), which are compared by their "
+    "distance, and names of nodes are best left out (without_labels(), --no-labels)",
+    "edges": "one number for each edge may be its weight (weight=), and others are best left out "
+    "(without_edge_labels(), --no-edge-labels)",
+}
 
 
 def warn_of_unknown_labels(
@@ -403,17 +429,6 @@ def checked_attributes(
     check_missing(missing)
     check_numbers(values, node_ptr, missing)
     return values
-
-
-def node_name_array(names: Sequence[Any] | NDArray[Any], node_ptr: Ints) -> NDArray[Any] | None:
-    """Names of nodes, as integers or objects; None where they are the numbers of the nodes."""
-    numbers = numbers_of_nodes(node_ptr)
-    if isinstance(names, np.ndarray) and names.dtype.kind in "iu":
-        return None if np.array_equal(names, numbers) else names
-    listed, plain = list(names), numbers.tolist()
-    if listed == plain or (listed[0] == "0" and all(map(eq, listed, map(str, plain)))):
-        return None
-    return np.fromiter(listed, object, len(listed))
 
 
 def checked_positions(key: Any, n_graphs: int) -> Ints:
@@ -935,22 +950,21 @@ def _split_graphs(
     missing: Missing,
 ) -> FlatGraphs:
     """Graphs of two parts, each with all nodes: positive edges, and absolute values of others."""
-    if values[3]:
-        raise InvalidInputError(
-            "negative='split' puts a sign to each label, which has several columns; give labels of "
-            "one column, or another negative="
-        )
     check_weights(weights, edges.shape[1], lambda edge: edges[:, edge], node_ptr, signed=True)
     codes, names = checked_labels(values[0], node_ptr, missing)
     own = checked_attributes(values[1], node_ptr, missing)
+    columns = checked_label_columns(values[3], codes, names)
     plain = None if codes is None else [names[code] for code in codes.tolist()]
+    if plain is not None and len(columns) < 2:  # a value for the label, and one for the sign
+        plain = [(label,) for label in plain]
     nodes, ends = 2 * node_ptr, split_edges(node_ptr, edges, weights)
     adjacency = adjacency_from_edges(nodes, ends, unsigned_weights(weights, "split"), symmetrize)
     labels = checked_labels(signed_labels(plain, node_ptr), nodes, missing)
     bonds = edge_labels_of_edges(nodes, adjacency, ends, values[2], symmetrize, missing)
     sizes = np.diff(node_ptr)
     twice = gather_runs(own, np.repeat(node_ptr[:-1], 2), np.repeat(sizes, 2))
-    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds)
+    signed = (*columns, "sign") if columns else ()
+    return FlatGraphs(nodes, adjacency, *labels, twice, None, bonds, signed)
 
 
 def flat_arrays(batch: GraphBatch) -> FlatGraphs:

@@ -225,13 +225,13 @@ def split_edges(node_ptr: Ints, edges: NDArray[Any], weights: Floats | None) -> 
     return np.asarray(edges + first[edges] + np.where(is_negative, second[edges], 0))
 
 
-def signed_labels(labels: Sequence[Hashable] | None, node_ptr: Ints) -> list[Any]:
-    """Labels of the nodes of both parts: the sign, with the label of the node where it has one."""
+def signed_labels(labels: Sequence[tuple[Any, ...]] | None, node_ptr: Ints) -> list[Any]:
+    """Labels of the nodes of both parts: the sign, after the values of the label if there are."""
     found: list[Any] = []
     for start, stop in pairwise(node_ptr.tolist()):
         for sign in _SIGNS:
             own = None if labels is None else labels[start:stop]
-            found += [sign] * (stop - start) if own is None else [(label, sign) for label in own]
+            found += [sign] * (stop - start) if own is None else [(*label, sign) for label in own]
     return found
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from operator import eq
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -152,6 +153,22 @@ def graph_of(node_ptr: Ints, node: int) -> int:
 
 def first_of_run(ptr: Ints) -> Ints:
     return np.repeat(ptr[:-1], np.diff(ptr))
+
+
+def numbers_of_nodes(node_ptr: Ints) -> Ints:
+    """Number of every node within its graph, from 0."""
+    return np.arange(node_ptr[-1]) - first_of_run(node_ptr)
+
+
+def node_name_array(names: Sequence[Any] | NDArray[Any], node_ptr: Ints) -> NDArray[Any] | None:
+    """Names of nodes, as integers or objects; None where they are the numbers of the nodes."""
+    numbers = numbers_of_nodes(node_ptr)
+    if isinstance(names, np.ndarray) and names.dtype.kind in "iu":
+        return None if np.array_equal(names, numbers) else names
+    listed, plain = list(names), numbers.tolist()
+    if listed == plain or (listed[0] == "0" and all(map(eq, listed, map(str, plain)))):
+        return None
+    return np.fromiter(listed, object, len(listed))
 
 
 def chunks(

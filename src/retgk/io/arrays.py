@@ -51,8 +51,9 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
         warn_user(
             InputWarning(
                 "all matrices have ones on the diagonal, as correlations do: they are self-loops, "
-                "stronger than any edge. Set the diagonal to zero (np.fill_diagonal(matrix, 0)) "
-                "unless they mean something"
+                "stronger than any edge. Unless they mean something, set the diagonal to zero "
+                "(np.fill_diagonal(matrix, 0)), or give fisher_z, threshold or density, which "
+                "leave it out"
             )
         )
 
@@ -90,7 +91,13 @@ class Correlations(NamedTuple):
         kept = (node - first[node] != rows.columns) & (weights != 0)
         # the two directions of an edge may differ in their last digit
         if self.threshold is not None:
+            strongest = strength[kept].max(initial=0.0)
             kept &= ~(strength < self.threshold * (1 - _ROUNDING))
+            if strongest and not kept.any():
+                raise InvalidInputError(
+                    f"no graph has an edge of absolute weight {self.threshold:g} or more, the "
+                    f"largest is {strongest:.3g}; give a smaller threshold"
+                )
         if self.density is not None:
             graph = np.repeat(np.arange(len(rows.sizes)), rows.sizes)[node]
             kept &= ~(strength < self._least(strength, kept, graph, rows.sizes)[graph])

@@ -279,6 +279,12 @@ def _list_any(graphs: Any) -> list[Any]:
     return found
 
 
+_OF_LISTS = (
+    "retgk.io.from_edge_lists reads lists of edges, with symmetrize=True where each edge is listed "
+    "once; as_batch "
+)
+
+
 def _kind_of_all(graphs: list[Any]) -> _Kind:
     """Find the kind of all graphs from one of each type, so that long lists are quick."""
     types = list(map(type, graphs))
@@ -289,7 +295,9 @@ def _kind_of_all(graphs: list[Any]) -> _Kind:
         if kind is None:
             raise missing_graph_error(graph, position) or InvalidInputError(
                 f"graph {position} is of type {type(graph).__name__}, which is not a graph; "
-                "expected one of: " + ", ".join(kind.name for kind in _KINDS)
+                + _OF_LISTS * isinstance(graph, list | tuple)
+                + "expected one of: "
+                + ", ".join(kind.name for kind in _KINDS)
             )
         first = first or kind
         if kind is not first:

@@ -9,7 +9,7 @@ import numpy as np
 
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch
+from retgk.graphs.batch import GraphBatch, warn_of_distinct_labels
 from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
 from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
@@ -115,6 +115,7 @@ def from_dataframe(
         position[ends],
         None if weight is None else _weights(edge_table, weight, negative),
         labels=found.labels,
+        label_columns=columns.label_columns,
         attributes=found.attributes,
         edge_labels=edge_names.of_columns(
             [edge_table.values(name) for name in edge_names.parts],
@@ -132,6 +133,7 @@ def from_dataframe(
     batch.reading = reading_of("dataframe", {**named, **on_edges, **form})
     called = [name for _, name in keys.nodes]
     batch = with_names(batch, [called[row] for row in np.argsort(position).tolist()], negative)
+    warn_of_distinct_labels(batch)
     return (batch, list(keys.graphs)) if return_ids else batch
 
 

@@ -6,7 +6,8 @@ edge may be listed in both directions, with one weight, unless `symmetrize` says
 Nodes that are all called by numbers are put in that order, others stay in order of appearance.
 
 A third column of numbers is the weight. Any others are errors, until `weight` and `edge_label` say
-which columns are read, by their numbers from 1.
+which columns are read, by their numbers from 1. A first line that names two columns "source" and
+"target" names all columns, which are read as those of `from_dataframe` are.
 """
 
 import math
@@ -25,8 +26,8 @@ from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
 from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.edges import EITHER, NEGATIVE, Negative, Symmetrize
-from retgk.graphs.flat import Missing
 from retgk.graphs.reading import reading_of
+from retgk.io.dataframes import from_dataframe
 from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import TABLES, Format, PathLike, Sample, bare_name, ending_of, write_series
 from retgk.io.objects import (
@@ -37,7 +38,7 @@ from retgk.io.objects import (
     plain_graph,
     with_names,
 )
-from retgk.io.tables import is_number, number_in, whole_number
+from retgk.io.tables import cells_of, delimiter_in, is_number, number_in, whole_number
 
 _MOST_SHOWN = 60
 _OTHER_DELIMITERS = ",;|"
@@ -79,8 +80,8 @@ class _Columns(NamedTuple):
     are_chosen: bool
 
     @classmethod
-    def of(cls, weight: Any, edge_label: Any, missing: Missing) -> "_Columns":
-        names = EdgeNames.of(edge_label, missing)
+    def of(cls, weight: Any, edge_label: Any) -> "_Columns":
+        names = EdgeNames.of(edge_label)
         labels = [_column_number(part, "edge_label") for part in names.parts]
         number = None if weight in (None, "weight") else _column_number(weight, "weight")
         return cls(number, labels, names, weight != "weight" or bool(labels))
@@ -119,8 +120,8 @@ def _column_number(value: Any, option: str) -> int:
     number = whole_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 3:
         raise InvalidInputError(
-            f"{option} of an edge list is the number of a column, 3 or more, as the first two are "
-            f"the nodes; got {value!r}"
+            f"{option} of an edge list without a heading is the number of a column, 3 or more, as "
+            f"the first two are the nodes; got {value!r}"
         )
     return number - 1
 
@@ -208,29 +209,37 @@ def _read(
         raise InvalidInputError(
             f"delimiter must be text, or None for white space, got {delimiter!r}"
         )
-    columns = _Columns.of(weight, edge_label, "error")
-    options = _Options(delimiter, columns, weight is None, negative, symmetrize)
+    how = {"weight": weight, "edge_label": edge_label}
+    how |= {"negative": negative, "symmetrize": symmetrize}
     unused: dict[str, None] = {}
-    read = [_read_one(path, options, unused) for path in files]
+    read = [
+        _read_one(path, delimiter, how, unused)
+        if (heading := _heading(path, delimiter)) is None
+        else _graph_of_table(path, delimiter, heading, how)
+        for path in files
+    ]
     empty = [number for number, graph in enumerate(read) if graph is None]
     if empty and not skip_invalid:
         raise InvalidInputError(f"{files[empty[0]]} holds a graph without nodes; {LEAVE_OUT}")
     rows = rows_without(empty, len(files), files[0].parent)
     graphs = GraphBatch.concatenate([graph for graph in read if graph is not None])
-    columns.names.warn_if_unused(unused, weight)
-    given = {"weight": weight, "edge_label": edge_label, "negative": negative}
-    form = {"delimiter": delimiter, "symmetrize": symmetrize}
-    graphs = with_reading(graphs, reading_of("edges", given | form))
+    EdgeNames.of(edge_label).warn_if_unused(unused, weight)
+    graphs = with_reading(graphs, reading_of("edges", {**how, "delimiter": delimiter}))
     names = [bare_name(path) for path, graph in zip(files, read, strict=True) if graph is not None]
     return GraphDataset(graphs, None, "", "", names, rows)
 
 
-def _read_one(path: Path, options: _Options, unused: dict[str, None]) -> GraphBatch | None:
+def _read_one(
+    path: Path, delimiter: str | None, how: dict[str, Any], unused: dict[str, None]
+) -> GraphBatch | None:
+    columns = _Columns.of(how["weight"], how["edge_label"])
+    is_plain = how["weight"] is None
+    options = _Options(delimiter, columns, is_plain, how["negative"], how["symmetrize"])
     if options.are_usual and ending_of(path) != ".csv":
         numbered = numbered_graph(path)
         if numbered is not None:
             return numbered
-    delimiter = options.delimiter or ("," if ending_of(path) == ".csv" else None)
+    delimiter = delimiter or ("," if ending_of(path) == ".csv" else None)
     edges = _Edges()
     for number, text in text_lines(path):
         line = text.strip()
@@ -256,6 +265,84 @@ def _read_one(path: Path, options: _Options, unused: dict[str, None]) -> GraphBa
         return edges.graph(path, options)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {str(error).removeprefix('graph 0: ')}") from error
+
+
+_SOURCES, _TARGETS = ("source", "from", "src"), ("target", "to", "dst")
+
+
+def _heading(path: Path, delimiter: str | None) -> list[str] | None:
+    """Names of columns, where the first line has names for the two nodes."""
+    for _, text in text_lines(path):
+        line = text.strip()
+        if line and not line.startswith("#"):
+            cells = [cell.strip() for cell in cells_of(line, delimiter or delimiter_in(line))]
+            return cells if _names_ends(cells) else None
+    return None
+
+
+def _names_ends(cells: list[str]) -> bool:
+    names = {cell.strip().lower() for cell in cells}
+    return bool(names & {*_SOURCES}) and bool(names & {*_TARGETS}) and "smiles" not in names
+
+
+def _graph_of_table(
+    path: Path, delimiter: str | None, heading: list[str], how: dict[str, Any]
+) -> GraphBatch | None:
+    """Graph of a table of edges whose columns have names, read as `from_dataframe` reads tables."""
+    columns: dict[str, list[Any]] = {name: [] for name in heading}
+    weight = _column_name(how["weight"], heading)
+    labels = how["edge_label"]
+    is_heading = True
+    for number, text in text_lines(path):
+        line = text.strip()
+        if not line or line.startswith("#"):
+            continue
+        if is_heading:
+            delimiter, is_heading = delimiter or delimiter_in(line), False
+            continue
+        cells = cells_of(line, delimiter)
+        if len(cells) != len(heading):
+            raise InvalidInputError(
+                f"{path}, line {number} has {len(cells)} columns, the first line {len(heading)}"
+            )
+        for name, cell in zip(heading, cells, strict=True):
+            columns[name].append(_cell(cell.strip(), name == weight, f"{path}, line {number}"))
+    if not columns[heading[0]]:
+        return None
+    by_name = {name.lower(): name for name in heading}
+    source, target = (next(by_name[n] for n in own if n in by_name) for own in (_SOURCES, _TARGETS))
+    several = isinstance(labels, list)
+    parts = [_column_name(name, heading) for name in labels] if several else labels
+    try:
+        found: GraphBatch = from_dataframe(
+            columns,
+            graph_id=None,
+            source=source,
+            target=target,
+            weight=weight,
+            edge_label=parts if several else _column_name(labels, heading),
+            negative=how["negative"],
+            symmetrize=how["symmetrize"],
+        )
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {str(error).removeprefix('graph 0: ')}") from error
+    return found
+
+
+def _column_name(column: Any, heading: list[str]) -> Any:
+    """Name of a column that is given by it, or by its number from 1."""
+    number = column if isinstance(column, int) else whole_number(column or "")
+    named = number is not None and column not in heading and 0 < number <= len(heading)
+    return heading[number - 1] if named and number is not None else column
+
+
+def _cell(text: str, is_weight: bool, place: str) -> Any:
+    if not is_weight:
+        return text
+    try:
+        return number_in(text)
+    except ValueError:
+        raise InvalidInputError(f"{place}: the weight {_quote(text)} is no number") from None
 
 
 def _is_int(name: str) -> bool:
@@ -367,6 +454,10 @@ def _numbers_of(line: str) -> list[str]:
 
 
 def _sniff(sample: Sample) -> bool:
+    if sample.is_table and not sample.names_columns and sample.lines:
+        line = sample.lines[0]
+        if _names_ends(cells_of(line, delimiter_in(line))):
+            return True
     if not sample.lines or not is_edge(sample.lines[0]):
         return False
     return ending_of(sample.path) not in TABLES or not are_matrix_rows(sample)

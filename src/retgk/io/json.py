@@ -10,8 +10,8 @@ A graph is an object in one of two forms, the same for all graphs that are read 
 - A plain list of edges: "edges", pairs of nodes that are numbered from 0 (or triples, with a
   weight), each of which stands for both directions, and, all optional, "n_nodes" (needed for
   isolated last nodes), "weights" and "edge_labels" (one for each edge), "labels" (one for each
-  node; a list stands for a tuple), "attributes" (one list of numbers, or one number, for each
-  node), "target" (of the graph) and "name".
+  node; a list stands for a tuple), "label_columns" (names of its parts), "attributes" (one list of
+  numbers, or one number, for each node), "target" (of the graph) and "name".
 """
 
 import gzip
@@ -136,6 +136,8 @@ def _graph_texts(dataset: GraphDataset) -> Iterator[str]:
             record["edge_labels"] = found.edge_labels
         if found.labels is not None:
             record["labels"] = found.labels
+        if graph.label_columns:
+            record["label_columns"] = graph.label_columns
         if found.attributes is not None:
             rows = graph.attributes.astype(object)
             rows[np.isnan(graph.attributes)] = None
@@ -212,7 +214,8 @@ _SET_IT = (
 _FORMS = 'a graph has "edges", or "nodes" and "links" (or "edges")'
 
 _PLAIN_KEYS = (
-    *("edges", "weights", "edge_labels", "n_nodes", "labels", "attributes", "target", "name"),
+    *("edges", "weights", "edge_labels", "n_nodes", "labels", "label_columns", "attributes"),
+    *("target", "name"),
 )
 
 
@@ -339,6 +342,7 @@ class PlainGraphs(GraphReader):
                 f"read by the name {names}; leave that out"
             )
         self._labels: list[list[Any] | None] = []
+        self._label_columns: list[list[str]] = []
         self._attributes: list[Any] = []
 
     def _add_structure(self, place: str, value: dict[str, Any], _: bool) -> None:
@@ -359,6 +363,7 @@ class PlainGraphs(GraphReader):
         self.edges.append(edges)
         self._labels.append(None if labels is None else [tuples_of_lists(name) for name in labels])
         self._attributes.append(attributes)
+        self._label_columns.append(_list_or_none(value, "label_columns") or [])
 
     def _find_unused(self, value: dict[str, Any], size: int) -> None:
         """Remember lists that have one value for each node, or for each edge."""
@@ -398,11 +403,18 @@ class PlainGraphs(GraphReader):
                     f"{self.places[lacking[0]]} has no {kind}, others have; give all graphs {kind} "
                     "or none"
                 )
+        for place, columns in zip(self.places, self._label_columns, strict=True):
+            if columns != self._label_columns[0]:
+                raise InvalidInputError(
+                    f"{place} has the label_columns {columns}, {self.places[0]} has "
+                    f"{self._label_columns[0]}; give all graphs the same"
+                )
         has_labels, has_attributes = self._labels[0] is not None, self._attributes[0] is not None
         batch = batch_from_local_edges(
             self.sizes,
             self.edges,
             labels=join_labels(self._labels, self.sizes) if has_labels else None,
+            label_columns=self._label_columns[0],
             attributes=stack_attributes(self._attributes, self.sizes, self.missing)
             if has_attributes
             else None,
@@ -499,6 +511,7 @@ class NodeLinks(GraphReader):
             self.sizes,
             self.edges,
             labels=found.labels,
+            label_columns=self.columns.label_columns,
             attributes=found.attributes,
             negative=self.negative,
             symmetrize=self.symmetrize,

@@ -431,8 +431,8 @@ def iter_smiles(
     return (piece.graphs for piece in parsed_pieces(reader, _checked_texts(smiles), n_jobs))
 
 
-def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
-    """Bemis-Murcko scaffolds as SMILES without chirality; empty without rings."""
+def molecule_scaffolds(smiles: Iterable[str], *, chirality: bool = False) -> list[str]:
+    """Bemis-Murcko scaffolds as SMILES; empty without rings."""
     parse = rdkit_chem().MolFromSmiles
     scaffold = optional_module("rdkit.Chem.Scaffolds.MurckoScaffold", "rdkit")
     found = list_graphs(smiles, lambda one: isinstance(one, str), "SMILES strings")
@@ -450,7 +450,7 @@ def molecule_scaffolds(smiles: Iterable[str]) -> list[str]:
                     "or split by groups of your own"
                 )
             murcko = scaffold.MurckoScaffoldSmiles
-            texts.append(murcko(mol=molecule, includeChirality=False) if has_rings else "")
+            texts.append(murcko(mol=molecule, includeChirality=chirality) if has_rings else "")
             advance(1)
     return texts
 

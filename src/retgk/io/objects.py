@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch, node_name_array
+from retgk.graphs.batch import GraphBatch, warn_of_distinct_labels
 from retgk.graphs.edges import Negative, Symmetrize
 from retgk.graphs.flat import (
     FILL_IN,
@@ -28,6 +28,7 @@ from retgk.graphs.flat import (
     graph_of,
     is_missing,
     joined_weights,
+    node_name_array,
     offsets,
     union_of_names,
 )
@@ -300,6 +301,14 @@ class NodeColumns:
         return [*self.label_parts, *self.attributes, *self.categories]
 
     @property
+    def label_columns(self) -> tuple[str, ...]:
+        """Names of the values of labels that have several, where all names are texts."""
+        are_names = len(set(self.label_parts)) == len(self.label_parts) and all(
+            isinstance(name, str) for name in self.label_parts
+        )
+        return tuple(self.label_parts) if self.is_tuple and are_names else ()
+
+    @property
     def label(self) -> Any:
         return self.label_parts if self.is_tuple else next(iter(self.label_parts), None)
 
@@ -539,6 +548,7 @@ def batch_from_local_edges(
     graphs: list[LocalEdges],
     *,
     labels: Any = None,
+    label_columns: Sequence[str] = (),
     attributes: Any = None,
     negative: Negative = "error",
     symmetrize: Symmetrize = False,
@@ -557,6 +567,7 @@ def batch_from_local_edges(
         labels=labels,
         attributes=attributes,
         edge_labels=_joined_labels(graphs),
+        label_columns=label_columns,
         negative=negative,
         symmetrize=symmetrize,
         missing=missing,
@@ -781,6 +792,7 @@ def remembers(
             batch = convert(*graphs, **options)  # which nobody else has yet
             found = {} if batch.reading is None else batch.reading.options
             batch.reading = reading_of(kind, usual | options | found)
+            warn_of_distinct_labels(batch)
             return batch
 
         return converted

@@ -175,7 +175,7 @@ def _batches(
         with _damage_in_errors(path, "is damaged"):
             name, description, reading = _description(file.schema_arrow.metadata, path)
             names = file.schema_arrow.names
-            _warn_of_misspelt(names, path)
+            _warn_of_unread(file.schema_arrow, path)
             columns = [name for name in COLUMNS if name in names]
             batches = file.iter_batches(batch_size, row_groups, columns)
             before = range(row_groups[0] if row_groups else 0)
@@ -339,13 +339,19 @@ def _metadata(dataset: GraphDataset) -> dict[bytes, bytes]:
     return {_METADATA_KEY: json.dumps(value).encode()}
 
 
-def _warn_of_misspelt(names: list[str], path: Path) -> None:
-    """Warn of columns that are nearly called like one that graphs can have, and were not read."""
-    for name in names:
+def _warn_of_unread(schema: Any, path: Path) -> None:
+    """Warn of columns nearly called like one of graphs, and of lists, as of values of nodes."""
+    names, types, lists = schema.names, _arrow().types, []
+    for field in schema:
+        name = field.name
         near = difflib.get_close_matches(name.lower(), set(COLUMNS) - set(names), n=1, cutoff=0.8)
         if name not in COLUMNS and near:
             note = f"{path}: the column {name!r} was not read; if it is meant as {near[0]}, rename"
             warn_of([f"{note} it, or else take it out"])
+        elif name not in COLUMNS and types.is_list(field.type):
+            lists.append(repr(name))
+    if lists:
+        warn_of([f"{path}: lists in {', '.join(lists)} are not used; take them out"])
 
 
 def _description(

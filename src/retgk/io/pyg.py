@@ -109,6 +109,7 @@ def from_pyg(
         sizes,
         edges,
         labels=columns.labels(labels, lambda node: _node_name(sizes, node)),
+        label_columns=columns.label_columns,
         attributes=np.concatenate(parts, axis=1) if parts else None,  # type: ignore[arg-type]
         negative=negative,
         symmetrize=symmetrize,

@@ -18,6 +18,7 @@ from retgk._runtime.processes import (
     run_to_end,
 )
 from retgk.errors import InvalidInputError
+from retgk.graphs.batch import warn_of_distinct_labels
 from retgk.io.convert import GraphsLike, dataset_of
 from retgk.io.dataset import GraphDataset, without_empty_targets
 from retgk.io.formats import (
@@ -78,8 +79,9 @@ def read_graphs(
           and what the weights of two directions become, as in `from_networkx` (otherwise they
           are an error); ``negative``, what becomes of negative weights, as in `from_scipy`.
         - Edge lists: ``delimiter``, what stands between the columns, a comma in ``.csv`` files and
-          white space in others by default; ``weight`` and ``edge_label``, numbers of columns, 3
-          or more. A third column of numbers is the weight by default; None reads none.
+          white space in others by default; ``weight`` and ``edge_label``, names of columns that a
+          heading gives, or numbers, 3 or more. A third column of numbers, or one called "weight",
+          is the weight by default; None reads none.
         - JSON, GraphML, GML, edge lists and TUDataset text: ``skip_invalid``, whether to leave out
           graphs without nodes, with their targets and a warning that lists them.
         - TUDataset text: ``weight_column``, as in `load_tudataset`.
@@ -140,6 +142,7 @@ def read_graphs(
     if not dataset.name:
         dataset = replace(dataset, name=text_of_name(source.name.split(".", 1)[0]) or source.name)
     dataset = without_empty_targets(dataset)
+    warn_of_distinct_labels(dataset.graphs)
     if targets is None:
         return dataset
     return with_targets(dataset, Path(targets), target_column, max_bytes)

@@ -342,6 +342,60 @@ def scaffold_folds(smiles: Iterable[str], n_splits: int = 5, *, rng: Rng = None)
     return group_folds(molecule_scaffolds(smiles), n_splits, rng, "scaffolds")
 
 
+def scaffold_split(
+    smiles: Iterable[str], shares: tuple[float, float] = (0.8, 0.1)
+) -> tuple[Ints, Ints, Ints]:
+    """
+    Training, validation and test molecules as the Open Graph Benchmark splits them: by scaffold.
+
+    Sets of molecules of the same Bemis-Murcko scaffold, here with its chirality, go to training
+    from the largest on as far as they fit, then to validation, and all others, the rare ones, to
+    the test (Hu et al., 2020, after DeepChem). The split is harder than `scaffold_folds`, and
+    there is one.
+
+    Parameters
+    ----------
+    smiles : iterable of str
+        The molecules.
+    shares : (float, float), default=(0.8, 0.1)
+        Largest shares of training and validation.
+
+    Returns
+    -------
+    tuple of ndarray
+        Rising positions of the molecules to train on, to choose by and to test.
+
+    Examples
+    --------
+    >>> from retgk.model_selection import scaffold_split
+    >>> molecules = ["CCO", "CCN", "CO", "CCCN", "CC", "CCC", "CN", "CCl", "C1CC1", "c1ccccc1"]
+    >>> train, validation, test = scaffold_split(molecules)
+    >>> train.tolist(), validation.tolist(), test.tolist()
+    ([0, 1, 2, 3, 4, 5, 6, 7], [9], [8])
+    """
+    from retgk.io.molecules import molecule_scaffolds
+
+    sets: dict[str, list[int]] = {}
+    names = molecule_scaffolds(smiles, chirality=True)
+    for molecule, name in enumerate(names):
+        sets.setdefault(name, []).append(molecule)
+    parts: tuple[list[int], list[int], list[int]] = ([], [], [])
+    limits = shares[0] * len(names), (shares[0] + shares[1]) * len(names)
+    # of sets of the same size the last comes first, as there
+    for own in sorted(sets.values(), key=lambda own: (len(own), own[0]), reverse=True):
+        n_train = len(parts[0]) + len(own)
+        is_train, is_valid = n_train <= limits[0], n_train + len(parts[1]) <= limits[1]
+        parts[0 if is_train else 1 if is_valid else 2].extend(own)
+    for part, what in zip(parts, ("train on", "choose by", "test"), strict=True):
+        if not part:
+            raise InvalidInputError(
+                f"scaffolds of {len(names)} molecules, {len(sets)} in all, leave none to {what}; "
+                "give more molecules, or folds"
+            )
+    train, validation, test = (np.sort(np.array(part, np.int64)) for part in parts)
+    return train, validation, test
+
+
 def group_folds(
     groups: ArrayLike, n_splits: int, rng: Rng = None, what: str = "groups"
 ) -> list[Fold]:

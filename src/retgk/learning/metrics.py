@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -359,7 +360,7 @@ def fold_scorer(scoring: Any, model: Any, trial: Trial) -> FoldScorer:
 
 
 class FoldAnswer(NamedTuple):
-    """Test graphs of a fold, predictions, parameters chosen, and seconds where measured."""
+    """Test graphs of a fold, predictions, parameters chosen, and seconds, where measured."""
 
     test: NDArray[Any]
     predictions: NDArray[Any]
@@ -367,6 +368,7 @@ class FoldAnswer(NamedTuple):
     decisions: NDArray[Any] | None = None
     probabilities: NDArray[Any] | None = None
     seconds: float | None = None
+    processor: float | None = None
 
     def outcome(self, targets: NDArray[Any], classes: NDArray[Any] | None) -> Outcome:
         found = targets[self.test], self.predictions
@@ -386,7 +388,7 @@ def fold_answer(
     """Train a model on a fold, and ask it for predictions, decision values and probabilities."""
     from retgk.learning.outcomes import ClassOutcomes
 
-    start, test = time.perf_counter(), graphs[fold.test]
+    start, worked, test = time.perf_counter(), processor_seconds(), graphs[fold.test]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # told once, of all folds
         fitted = _fitted(model, graphs, targets, fold, number)
@@ -398,12 +400,18 @@ def fold_answer(
     else:
         predictions = np.asarray(fitted.predict(test))
     # what else models of others are asked for is no part of training and predicting
-    seconds = time.perf_counter() - start
+    took = time.perf_counter() - start, processor_seconds() - worked
     chosen = chosen_parameters(fitted)
-    if not hasattr(fitted, "classes_"):
-        return FoldAnswer(fold.test, predictions, chosen, seconds=seconds)
-    values = _class_values(fitted, test, columns, np.unique(targets))
-    return FoldAnswer(fold.test, predictions, chosen, *values, seconds)
+    values: _Values = (None, None)
+    if hasattr(fitted, "classes_"):
+        values = _class_values(fitted, test, columns, np.unique(targets))
+    return FoldAnswer(fold.test, predictions, chosen, *values, *took)
+
+
+def processor_seconds() -> float:
+    """Processor time of all threads of this process, and of processes of its own that ended."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 def chosen_parameters(model: Any) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 Methods side by side on one collection, folds for graphs, and reasons of a model.
 
 - `compare` runs methods on the same folds and gives a `Comparison`.
-- `scaffold_folds` keeps molecules with one scaffold together.
+- `scaffold_folds` keeps molecules with one scaffold together, and so does `scaffold_split`, the
+  split of the Open Graph Benchmark.
 - `Explanation` is what ``model.explain(graphs)`` gives.
 """
 

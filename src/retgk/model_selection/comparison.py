@@ -28,7 +28,6 @@ from retgk.learning.folds import (
 from retgk.learning.metrics import check_metric_names
 from retgk.learning.targets import TaskKind, is_regression, training_set, warn_of_contradictions
 from retgk.model_selection.methods import (
-    DEFAULT_METHODS,
     check_can_resume,
     estimator_key,
     new_estimators,
@@ -42,7 +41,7 @@ Folds = int | Sequence[tuple[ArrayLike, ArrayLike]]
 def compare(
     graphs: GraphsLike,
     y: ArrayLike | None = None,
-    methods: Sequence[str] | Mapping[str, Any] | None = DEFAULT_METHODS,
+    methods: Sequence[str] | Mapping[str, Any] | None = None,
     *,
     task: TaskKind = "auto",
     metrics: Sequence[str] | str | None = None,
@@ -73,9 +72,11 @@ def compare(
         Names: "retgk" (as `GraphClassifier` and `GraphRegressor` come), "retgk-exact",
         "retgk-embedding"; "wl", "wl-oa", "sp", "graphlet", "csm", "dgk" and, for attributes, "hgk"
         and "gik", each a kernel with a support vector machine or, for values, kernel ridge
-        regression; "size" (numbers of nodes and edges alone)
-        and "majority" (the most frequent class, or the mean). A mapping gives names to them, or to
-        estimators of your own that take graphs. None is the default.
+        regression; for molecules "morgan", "morgan-minmax" and "morgan-forest", counts of circular
+        fragments with boosted trees, a kernel machine or a forest; "size" (numbers of nodes and
+        edges alone) and "majority" (the most frequent class, or the mean). A mapping gives names to
+        them, or to estimators of your own that take graphs. None is the usual, of molecules those
+        of fragments beside "retgk".
     task : {"auto", "classification", "regression"}, default="auto"
         By the targets: numbers with fractions are values.
     metrics : sequence of str, optional
@@ -168,7 +169,7 @@ def comparison_on_folds(
     n_threads(n_jobs)
     estimators = {
         name: plan.with_settings(estimator)
-        for name, estimator in new_estimators(methods, plan.regression).items()
+        for name, estimator in new_estimators(methods, plan.regression, plan.graphs).items()
     }
     for name, estimator in estimators.items():
         _check_inner_groups(name, estimator, plan)

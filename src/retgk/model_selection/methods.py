@@ -9,29 +9,44 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from types import CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from retgk._runtime.files import key_of
 from retgk._runtime.names import name_advice
+from retgk._runtime.parallel import n_threads
 from retgk.array_types import Floats
 from retgk.errors import InvalidInputError
 from retgk.estimators.classifier import GraphClassifier
 from retgk.estimators.kernel import RetGK
 from retgk.estimators.regressor import GraphRegressor
+from retgk.graphs.batch import GraphBatch
 from retgk.io.convert import GraphsLike, as_batch
 from retgk.kernels.others import all_kernels
 from retgk.kernels.others.base import Compared, PeerKernel
+from retgk.kernels.others.fingerprints import Morgan, folded_fragments, molecule_texts
+from retgk.kernels.others.min_max import MinMax
+
+Trees = Literal["boosting", "forest"]
+
+_RADIUS, _COLUMNS = 2, 2048  # of fragments, as in most tables of the literature
+_ROUNDS = 200  # of boosting
 
 
 class Method(NamedTuple):
     about: str
     estimator: Callable[[bool], Any]
+    is_of_molecules: bool = False
+
+
+_PENALTIES = (0.1, 1, 10, 100, 1000)
 
 
 def _retgk(**parameters: Any) -> Callable[[bool], Any]:
@@ -39,9 +54,7 @@ def _retgk(**parameters: Any) -> Callable[[bool], Any]:
 
 
 def _kernel_machine(kernel: type[PeerKernel], own: Compared) -> Callable[[bool], Any]:
-    return _retgk(
-        kernel=kernel(**own.parameters), C=(0.1, 1, 10, 100, 1000), candidates=dict(own.grid)
-    )
+    return _retgk(kernel=kernel(**own.parameters), C=_PENALTIES, candidates=dict(own.grid))
 
 
 def _size_model(regression: bool) -> Any:
@@ -50,6 +63,10 @@ def _size_model(regression: bool) -> Any:
     forest = RandomForestRegressor if regression else RandomForestClassifier
     # leaves of single graphs would be learnt by heart
     return make_pipeline(GraphSizes(), forest(min_samples_leaf=5))
+
+
+def _fragment_trees(kind: Trees) -> Callable[[bool], Any]:
+    return lambda regression: FragmentTrees(kind, regression)
 
 
 METHODS: dict[str, Method] = {
@@ -68,12 +85,32 @@ METHODS: dict[str, Method] = {
         "the most frequent class, or the mean value",
         lambda regression: DummyRegressor() if regression else DummyClassifier(),
     ),
+    "morgan": Method(
+        "molecules: counts of Morgan fragments with boosted trees, LightGBM's if it is installed",
+        _fragment_trees("boosting"),
+        is_of_molecules=True,
+    ),
+    "morgan-minmax": Method(
+        "molecules: the min-max kernel of those counts",
+        _retgk(kernel=MinMax(Morgan()), C=_PENALTIES),
+        is_of_molecules=True,
+    ),
+    "morgan-forest": Method(
+        "molecules: a random forest on those counts",
+        _fragment_trees("forest"),
+        is_of_molecules=True,
+    ),
 }
 """By the names that users give."""
 
 _ALIASES = {"mean": "majority"}
 
 DEFAULT_METHODS = ("retgk", "wl", "wl-oa", "sp", "graphlet", "size", "majority")
+MOLECULE_METHODS = ("retgk", "morgan", "morgan-minmax", "morgan-forest", "size", "majority")
+
+
+def default_methods(graphs: GraphBatch) -> tuple[str, ...]:
+    return DEFAULT_METHODS if graphs.smiles is None else MOLECULE_METHODS
 
 
 def checked_names(names: Sequence[str]) -> list[str]:
@@ -87,13 +124,18 @@ def checked_names(names: Sequence[str]) -> list[str]:
 
 
 def new_estimators(
-    methods: Sequence[Any] | Mapping[str, Any] | None, regression: bool
+    methods: Sequence[Any] | Mapping[str, Any] | None, regression: bool, graphs: GraphBatch
 ) -> dict[str, Any]:
-    given = _by_name(DEFAULT_METHODS if methods is None else methods)
+    given = _by_name(default_methods(graphs) if methods is None else methods)
     if not given:
         raise InvalidInputError(
             f"there are no methods to compare; choose from {', '.join(METHODS)}"
         )
+    for method in given.values():
+        if isinstance(method, str):
+            (plain,) = checked_names([method])
+            if METHODS[plain].is_of_molecules:
+                molecule_texts(graphs, f"the method {plain!r}")
     return {name: _estimator(name, method, regression) for name, method in given.items()}
 
 
@@ -142,6 +184,86 @@ class GraphSizes(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+class FragmentTrees(BaseEstimator):  # type: ignore[misc]
+    """
+    Trees on counts of Morgan's fragments of molecules, as chemists start with.
+
+    Boosted ones are LightGBM's, or scikit-learn's where that is not installed; `best_params_` says
+    which. Classes keep their shares.
+    """
+
+    def __init__(
+        self,
+        kind: Trees = "boosting",
+        regression: bool = False,
+        *,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.kind = kind
+        self.regression = regression
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: GraphsLike, y: Any) -> Self:
+        if not self.regression:
+            self.classes_ = np.unique(y)
+        counts = self._counts(X)
+        shared = np.flatnonzero(counts.getnnz(axis=0) > 1)  # nothing is learnt from one molecule
+        self.columns_ = shared if len(shared) else np.arange(_COLUMNS)
+        if self.regression or len(self.classes_) > 1:
+            self.machine_ = self._machine(len(y))
+        else:  # boosting refuses one class
+            self.machine_ = DummyClassifier()
+        self.best_params_ = {"trees": type(self.machine_).__module__.partition(".")[0]}
+        # boosting of scikit-learn has no number of threads of its own
+        with threadpool_limits(n_threads(self.n_jobs), user_api="openmp"):
+            self.machine_.fit(self._used(counts), y)
+        return self
+
+    def predict(self, X: GraphsLike) -> Any:
+        return self.machine_.predict(self._used(self._counts(X)))
+
+    def predict_proba(self, X: GraphsLike) -> Any:
+        return self.machine_.predict_proba(self._used(self._counts(X)))
+
+    def _counts(self, X: GraphsLike) -> Any:
+        smiles = molecule_texts(as_batch(X), f"morgan with {self.kind}")
+        return folded_fragments(smiles, _RADIUS, _COLUMNS)
+
+    def _used(self, counts: Any) -> Any:
+        own = counts[:, self.columns_]
+        return own if self._is_lightgbm else own.toarray()
+
+    @property
+    def _is_lightgbm(self) -> bool:
+        return self.kind == "boosting" and find_spec("lightgbm") is not None
+
+    def _machine(self, n_molecules: int) -> Any:
+        from sklearn import ensemble
+
+        threads, word = n_threads(self.n_jobs), "Regressor" if self.regression else "Classifier"
+        if self.kind == "forest":
+            forest = getattr(ensemble, f"RandomForest{word}")
+            shown = 1 / 3 if self.regression else "sqrt"  # what is usual for each
+            return forest(500, max_features=shown, n_jobs=threads, random_state=self.random_state)
+        leaf = int(np.clip(n_molecules // 100, 5, 20))  # 20 of a few hundred would hide all
+        if not self._is_lightgbm:
+            boosting = getattr(ensemble, f"HistGradientBoosting{word}")
+            return boosting(max_iter=_ROUNDS, min_samples_leaf=leaf, random_state=self.random_state)
+        import lightgbm
+
+        return getattr(lightgbm, f"LGBM{word}")(
+            n_estimators=_ROUNDS,
+            min_child_samples=leaf,
+            n_jobs=threads,
+            random_state=self.random_state,
+            deterministic=True,  # the same trees with any number of threads
+            force_row_wise=True,
+            verbose=-1,
+        )
 
 
 # Keys of methods, by which a journal knows in another session which folds are theirs.

@@ -88,6 +88,7 @@ class ComparisonPlan:
         return key_of(
             {
                 "graphs": graphs_digest(self.graphs),
+                "molecules": None if self.graphs.smiles is None else self.graphs.smiles.tolist(),
                 "targets": hashlib.sha256(repr(self.targets.tolist()).encode()).hexdigest(),
                 "folds": folds.hexdigest(),
                 "shape": [len(each) for each in self.folds],
@@ -235,7 +236,7 @@ def _is_fold(record: Record, places: set[Place], regression: bool) -> bool:
     values = [scores.get(metric.name, "missing") for metric in metrics_of(regression)]
     return (
         record.get("failure", 0) is None
-        and _is_amount(record.get("seconds"))
+        and all(_is_amount(record.get(name)) for name in ("seconds", "processor"))
         and (peak is None or _is_amount(peak))  # None is of a system that does not tell
         and all(value is None or _is_number(value) for value in values)
     )
@@ -446,11 +447,13 @@ def _fold_record(order: Order, estimator: Any, fold: OuterFold, number: int) -> 
             raise
         return _failure(f"{type(error).__name__}: {error}")
     assert answer.seconds is not None
+    assert answer.processor is not None
     return {
         "failure": None,
         "scores": scores,
         "chosen": {name: _plain(value) for name, value in answer.chosen.items()},
         "seconds": round(answer.seconds, 4),
+        "processor": round(answer.processor, 4),
         "peak_mb": recorded_peak_megabytes(),
     }
 

@@ -83,14 +83,15 @@ class Comparison:
     rows : list of dict
         One for each method, the best first, those that did not finish last: "method", "status"
         ("done", or what stopped it), "folds" (how many are done), for each metric its mean under
-        its name and its deviation over folds under "NAME_std", "p_value" (corrected resampled
-        t-test against the best one, None for that itself, NaN where differences do not vary or
-        are too few; that is a dash in tables), "seconds" (median of a fold, training and
-        predicting), and "peak_mb" (largest memory of its process, None on systems that do not
-        tell it).
+        its name and its standard error over folds under "NAME_se" (None of one fold), "p_value"
+        (corrected resampled t-test against the best one, None for that itself, NaN where
+        differences do not vary or are too few; that is a dash in tables), "seconds" and "processor"
+        (medians of a fold, training and predicting: on the clock, and of all processors), "ratio"
+        (of processor seconds to those of "morgan", or of the best method), and "peak_mb" (largest
+        memory of its process, None on systems that do not tell it).
     folds : list of dict
         Every finished fold of every method: "method", "repetition", "fold", all metrics,
-        "seconds", "peak_mb", and "chosen", the parameters that it chose.
+        "seconds", "processor", "peak_mb", and "chosen", the parameters that it chose.
     metrics : tuple of Metric
         What is shown; methods are ranked by the first.
     facts : dict
@@ -194,17 +195,36 @@ def comparison_of(
         elif name != ranked[0]:
             p_value = _p_value(plan, values[ranked[0]] - values[name])
         rows.append(_row(plan, name, finished[name], status, p_value))
+    base = _base_of_ratios(rows)
+    for row in rows:
+        if base is not None and base["processor"] and row["processor"] is not None:
+            row["ratio"] = row["processor"] / base["processor"]
     folds = [
         {
             "method": name,
             **{each: record[each] for each in ("repetition", "fold")},
             **record["scores"],
-            **{each: record[each] for each in ("seconds", "peak_mb", "chosen")},
+            **{each: record[each] for each in (*_MEASURED, "peak_mb", "chosen")},
         }
         for name in finished
         for record in finished[name].values()
     ]
     return Comparison(plan.name, rows, folds, plan.metrics, plan.as_record())
+
+
+_MEASURED = ("seconds", "processor")
+_BASE = "morgan"
+"""Method whose processor seconds are the unit where it is compared: what people would take."""
+
+
+def _base_of_ratios(rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    done = [row for row in rows if row["status"] == DONE]
+    return next((row for row in done if row["method"] == _BASE), done[0] if done else None)
+
+
+def _standard_error(values: Floats) -> float | None:
+    """Of the mean over folds."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
 
 
 def _fold_values(plan: ComparisonPlan, records: Mapping[Place, Record], metric: str) -> Floats:
@@ -225,11 +245,13 @@ def _row(
         known = values[~np.isnan(values)]
         is_shown = status == DONE and len(known) > 0
         row[metric.name] = float(known.mean()) if is_shown else None
-        row[f"{metric.name}_std"] = float(known.std()) if is_shown else None
-    seconds = [record["seconds"] for record in records.values()]
-    peaks = [each["peak_mb"] for each in records.values() if each["peak_mb"] is not None]
+        row[f"{metric.name}_se"] = _standard_error(known) if is_shown else None
+    peaks = [own["peak_mb"] for own in records.values() if own["peak_mb"] is not None]
     row["p_value"] = p_value
-    row["seconds"] = float(np.median(seconds)) if seconds else None
+    for what in _MEASURED:
+        each = [record[what] for record in records.values()]
+        row[what] = float(np.median(each)) if each else None
+    row["ratio"] = None
     row["peak_mb"] = max(peaks, default=None)
     return row
 
@@ -260,7 +282,7 @@ def draw_times(table: Comparison, ax: "Axes | None" = None) -> "Axes":
         ax.errorbar(
             max(row["seconds"], _LEAST_SECONDS),
             factor * row[metric.name],
-            yerr=factor * row[f"{metric.name}_std"],
+            yerr=factor * (row[f"{metric.name}_se"] or 0.0),
             marker=_MARKERS[place % len(_MARKERS)],
             color=MANY_COLOURS[place % len(MANY_COLOURS)],
             markersize=7,
@@ -341,11 +363,14 @@ _LATEX = {
 
 def header(table: Comparison) -> list[str]:
     names = [metric.name + (" %" if metric.is_share else "") for metric in table.metrics]
-    return ["method", *names, "p", "s/fold", "peak MB"]
+    return ["method", *names, "p", "s/fold", "CPU s", "ratio", "peak MB"]
 
 
 def cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
-    measured = [_number(row["seconds"], _seconds), _number(row["peak_mb"], "{:.0f}".format)]
+    measured = [
+        *(_number(row[name], _seconds) for name in (*_MEASURED, "ratio")),
+        _number(row["peak_mb"], "{:.0f}".format),
+    ]
     if row["status"] != DONE:
         return [row["method"], row["status"], *[""] * (len(metrics) - 1), "", *measured]
     scores = [_score(metric, row) for metric in metrics]
@@ -355,7 +380,8 @@ def cells(row: dict[str, Any], metrics: Sequence[Metric]) -> list[str]:
 def _score(metric: Metric, row: dict[str, Any]) -> str:
     if row[metric.name] is None:
         return NOT_ESTIMABLE
-    return f"{metric.text(row[metric.name])} ± {metric.text(row[f'{metric.name}_std'])}"
+    error = row[f"{metric.name}_se"]
+    return metric.text(row[metric.name]) + (f" ± {metric.text(error)}" if error is not None else "")
 
 
 def _number(value: float | None, text: Callable[[float], str]) -> str:
@@ -381,9 +407,11 @@ def caption(table: Comparison) -> str:
     return (
         f"{facts['graphs']:,} graphs, {facts['folds'][0]} folds{times}, the same for all methods; "
         "parameters are chosen on inner folds of the training graphs. Scores are means and "
-        f"deviations over all folds, ranked by {first.name} ({better} is better); p is that of "
-        f"the corrected resampled t-test (Nadeau and Bengio) against the first{_dash_note(table)}; "
-        "s/fold is the median time to train and predict, peak MB the largest memory of the process."
+        f"standard errors over all folds, ranked by {first.name} ({better} is better); p is that "
+        f"of the corrected resampled t-test (Nadeau and Bengio) against the first"
+        f"{_dash_note(table)}; s/fold is the median time to train and predict, CPU s that of all "
+        f"processors{_ratio_note(table)}, peak MB the largest memory of the process."
+        f"{_trees_note(table)}"
     )
 
 
@@ -392,6 +420,21 @@ def _dash_note(table: Comparison) -> str:
     if not any(map(math.isnan, p_values)):
         return ""
     return f" ({NOT_ESTIMABLE}: the differences do not vary, or are too few)"
+
+
+def _ratio_note(table: Comparison) -> str:
+    base = _base_of_ratios(table.rows)
+    if base is None:
+        return ""
+    return f", ratio that to the one of {_BASE if base['method'] == _BASE else 'the first'}"
+
+
+def _trees_note(table: Comparison) -> str:
+    """Which library grew the trees of a method that takes what is installed."""
+    libraries = {"sklearn": "scikit-learn", "lightgbm": "LightGBM"}
+    found = [fold["chosen"].get("trees") for fold in table.folds if fold["method"] == _BASE]
+    library = libraries.get(found[0]) if found else None
+    return f" The trees of {_BASE} are by {library}." if library else ""
 
 
 # Terminal
@@ -432,7 +475,7 @@ def latex_table(table: Comparison) -> str:
         texts = [_latex(text) for text in cells(row, table.metrics)]
         if row["status"] != DONE:
             width = len(table.metrics) + 1
-            texts = [texts[0], rf"\multicolumn{{{width}}}{{l}}{{{texts[1]}}}", *texts[-2:]]
+            texts = [texts[0], rf"\multicolumn{{{width}}}{{l}}{{{texts[1]}}}", *texts[-4:]]
         elif _is_like_best(row):
             texts[1] = rf"\textbf{{{texts[1]}}}"
         lines.append(" & ".join(texts) + r" \\")
@@ -465,7 +508,7 @@ def _html_row(row: dict[str, Any], metrics: Sequence[Metric]) -> str:
     texts = [escape(_one_line(text)) for text in cells(row, metrics)]
     if row["status"] != DONE:
         width = len(metrics) + 1
-        rest = "".join(f"<td>{text}</td>" for text in texts[-2:])
+        rest = "".join(f"<td>{text}</td>" for text in texts[-4:])
         return (
             f'<tr><td>{texts[0]}</td><td class="stopped" colspan="{width}">{texts[1]}</td>'
             f"{rest}</tr>"

@@ -70,8 +70,7 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
         batch = as_batch(populations[0])
         values = _one_each(by, len(batch), "by")
         names, codes = np.unique(values, return_inverse=True)
-        known = _names_of_graphs(populations)
-        found = Grouping(batch, codes.reshape(-1), tuple(names.tolist()), False, known)
+        found = Grouping(batch, codes.reshape(-1), tuple(names.tolist()), False)
     if len(found.names) < 2:
         raise InvalidInputError(
             f"there is one group of {len(found.batch)} graphs; a test compares two or more"
@@ -83,7 +82,15 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
             f"group {name} has {counts.min()} graph; a test needs {_LEAST_GRAPHS} or more in each, "
             "to see how much they vary"
         )
-    return found
+    return replace(found, graph_names=_graph_names(populations))
+
+
+def _graph_names(populations: tuple[Any, ...]) -> tuple[str, ...] | None:
+    """Names of all graphs, where all data sets have some."""
+    names = [getattr(graphs, "graph_names", None) for graphs in populations]
+    if any(own is None for own in names):
+        return None
+    return tuple(str(name) for own in names for name in own)
 
 
 def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
@@ -103,14 +110,7 @@ def _joined(populations: tuple[GraphsLike, ...]) -> Grouping:
         parts.append(part)
     codes = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     names = tuple(f"population {number}" for number in range(1, len(parts) + 1))
-    known = _names_of_graphs(populations)
-    return Grouping(GraphBatch.concatenate(parts), codes, names, True, known)
-
-
-def _names_of_graphs(populations: tuple[Any, ...]) -> tuple[str, ...] | None:
-    """Names of all graphs, where all populations are data sets with names."""
-    known = [getattr(graphs, "graph_names", None) or () for graphs in populations]
-    return tuple(name for names in known for name in names) if all(known) else None
+    return Grouping(GraphBatch.concatenate(parts), codes, names, True)
 
 
 def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
@@ -126,6 +126,34 @@ def _one_each(values: Any, n_graphs: int, name: str) -> NDArray[Any]:
             f"{name} has no value for graph {int(np.argmax(missing))}; drop that graph, or give one"
         )
     return found
+
+
+_FEW_STEPS = 2  # with more, means of return probabilities tell sizes that differ
+_SIZES_DIFFER = 0.01
+
+
+def warn_of_sizes(found: Grouping, family: "KernelFamily") -> None:
+    """Warn where groups differ in their numbers of nodes, and the test would see that."""
+    from scipy.stats import kruskal
+
+    counts = found.batch.node_counts
+    n_steps = getattr(family.options.get("walks"), "n_steps", np.inf)
+    few_steps = family.compare == "nodes" and n_steps <= _FEW_STEPS
+    if family.given or family.nodes_correspond or few_steps:
+        return
+    groups = [counts[found.codes == code] for code in range(len(found.names))]
+    if (counts == counts[0]).all() or kruskal(*groups).pvalue >= _SIZES_DIFFER:
+        return
+    means = [float(own.mean()) for own in groups]
+    few, many = int(np.argmin(means)), int(np.argmax(means))
+    warn_user(
+        InputWarning(
+            f"graphs of {found.names[few]} have {means[few]:.1f} nodes on average, those of "
+            f"{found.names[many]} {means[many]:.1f}, and the test sees size as well: long walks "
+            "return with probabilities of about 1/n. compare='nodes' with Walks(n_steps=2) "
+            "hardly sees it"
+        )
+    )
 
 
 # blocks, pairs and subjects
@@ -171,9 +199,7 @@ def design_of(groups: Any, pairs: Any, subjects: Any, codes: Ints) -> Design:
         raise InvalidInputError("pairs and subjects both say what belongs together; give one")
     blocks = None if groups is None else _numbered(groups, len(codes), "groups")[1]
     if not pairs and subjects is None:
-        own = _permutable(blocks, codes)
-        _warn_if_few(own, codes)
-        return Design("free" if blocks is None else "blocks", codes, own)
+        return Design("free" if blocks is None else "blocks", codes, _permutable(blocks, codes))
     if pairs:
         names, own = np.arange(len(codes) // 2), _pairs_in_order(codes)
     else:
@@ -181,9 +207,11 @@ def design_of(groups: Any, pairs: Any, subjects: Any, codes: Ints) -> Design:
     visits = np.unique(np.column_stack([own, codes]), axis=0)
     if len(visits) == len(names):  # one label each
         return _between_subjects(names, own, codes, blocks)
-    if blocks is not None:
-        own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
-    return Design("pairs" if pairs else "within subjects", codes, _permutable(own, codes))
+    kind: DesignKind = "pairs" if pairs else "within subjects"
+    if blocks is None:
+        return Design(kind, codes, own)
+    own = np.unique(np.column_stack([own, blocks]), axis=0, return_inverse=True)[1].reshape(-1)
+    return Design(kind, codes, _permutable(own, codes))
 
 
 def _between_subjects(names: NDArray[Any], units: Ints, codes: Ints, blocks: Ints | None) -> Design:
@@ -211,30 +239,20 @@ def _permutable(blocks: Ints | None, codes: Ints) -> Ints | None:
             "every group holds graphs of one label only, so nothing can be permuted within groups; "
             "groups are for what both sides have in common, such as the site of a scan"
         )
-    return blocks
-
-
-def _warn_if_few(blocks: Ints | None, codes: Ints) -> None:
-    """Warn of groups in which next to nothing can be relabelled."""
-    if blocks is None:
-        return
-    n_values = len(np.unique(blocks))
-    pairs = np.unique(np.column_stack([blocks, codes]), axis=0)
-    n_labels = np.unique(pairs[:, 0], return_inverse=True)[1]
-    mixed = np.unique(pairs[:, 0])[np.bincount(n_labels) > 1]
-    n_moving = int(np.isin(blocks, mixed).sum())
+    n_moving = int(table[(table > 0).sum(axis=1) > 1].sum())
     n_ways = Relabellings(codes, blocks, 1, 0).n_distinct
     if 2 * n_moving < len(codes) or n_ways < _FEW_WAYS:
         ways = f"{n_ways:,}" if n_ways < _MANY_WAYS else f"over {_MANY_WAYS:,}"
         warn_user(
             InputWarning(
-                f"groups has {n_values} values for {len(codes)} graphs: {n_moving} of them are "
+                f"groups has {len(table)} values for {len(codes)} graphs: {n_moving} of them are "
                 f"in groups of more than one label, and can be relabelled in {ways} ways (no "
                 f"p-value is below {1 / n_ways:.2g}); groups are for what many graphs share, such "
-                "as a site: make few of many values (decades of ages), name subjects with "
-                "subjects=, or leave groups out"
+                "as a site: make few of many values (decades of ages), give subjects=, or leave "
+                "groups out"
             )
         )
+    return blocks
 
 
 def check_comparable(design: Design, names: tuple[Any, ...] = ()) -> None:

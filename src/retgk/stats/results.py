@@ -176,6 +176,8 @@ class PopulationTest:
         Names of the groups; empty for an association.
     codes : ndarray of int64, shape (n_graphs,)
         Group of every graph; for an association, its distinct value.
+    graph_names : tuple of str or None
+        Names of the graphs of data sets that have some; reports name graphs by them.
     are_apart : bool
         Whether populations were given apart; reports then number the graphs of each from 0.
     affinities : ndarray, shape (n_graphs, n_groups), or None
@@ -189,8 +191,6 @@ class PopulationTest:
     subnetworks : tuple of Subnetwork
         Connected edges beyond the threshold, the clearest first: `nodes`, `n_edges`, `mass` and
         `corrected_p_value`.
-    graph_names : tuple of str, or None
-        Name of every graph, where data sets have some.
 
     Examples
     --------
@@ -342,7 +342,7 @@ class PopulationTest:
                     "name": str(name),
                     "n_graphs": int((self.codes == group).sum()),
                     "most_typical": self._typical_numbers(group),
-                    **({} if self.graph_names is None else {"typical": self._typical(group)}),
+                    **self._typical_names(group),
                 }
                 for group, name in enumerate(self.group_names)
             ]
@@ -356,7 +356,7 @@ class PopulationTest:
     def __str__(self) -> str:
         lines = [self._what(), self._verdict(), self._effect_line(), self._kernel_line()]
         for group, name in enumerate(self.group_names if self.affinities is not None else ()):
-            lines.append(f"Most typical of {name}: graphs {', '.join(self._typical(group))}.")
+            lines.append(f"Most typical of {name}: graphs {self._typical_in_words(group)}.")
         return "\n".join(lines + self._node_lines())
 
     def __repr__(self) -> str:
@@ -413,11 +413,15 @@ class PopulationTest:
             f"with {where} (adjusted p = {best.adjusted_p_value:.4g})."
         )
 
-    def _typical(self, group: int) -> list[str]:
-        """Names of graphs, or their numbers."""
+    def _typical_names(self, group: int) -> dict[str, list[str]]:
         if self.graph_names is None:
-            return list(map(str, self._typical_numbers(group)))
-        return [str(self.graph_names[graph]) for graph in self.most_typical(group)]
+            return {}
+        return {"names": [self.graph_names[graph] for graph in self.most_typical(group)]}
+
+    def _typical_in_words(self, group: int) -> str:
+        if self.graph_names is None:
+            return ", ".join(map(str, self._typical_numbers(group)))
+        return ", ".join(self._typical_names(group)["names"])
 
     def _typical_numbers(self, group: int) -> list[int]:
         first = int(np.argmax(self.codes == group)) if self.are_apart else 0

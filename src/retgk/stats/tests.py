@@ -48,6 +48,7 @@ from retgk.stats.design import (
     design_of,
     grouping_of,
     kernel_matrices,
+    warn_of_sizes,
 )
 from retgk.stats.results import (
     KernelResult,
@@ -322,8 +323,9 @@ def two_sample_test(
     The effect is the distance of the two means by the deviation of graphs within populations, in
     the space of the mean of all kernels K_2 (of inner products, if only nodes are compared); its
     interval comes from halves of the data. It is infinite where populations differ and the graphs
-    of each are all alike. Return probabilities see neither the unit of weights nor, on their own,
-    the number of nodes.
+    of each are all alike. Return probabilities do not see the unit of weights. They see the number
+    of nodes: of long walks they tend to degree by volume, about 1/n. Groups whose sizes differ are
+    a warning; ``compare="nodes"`` with ``walks=Walks(n_steps=2)`` hardly sees size.
 
     Examples
     --------
@@ -352,6 +354,7 @@ def two_sample_test(
     how = (compare, bandwidths, depths, engine, options, nodes_correspond)
     family = KernelFamily.checked(kernel, *how)
     design = design_of(groups, pairs, subjects, found.codes)
+    warn_of_sizes(found, family)
     return _group_test(found, family, design, settings)
 
 
@@ -410,6 +413,7 @@ def k_sample_test(
     how = (compare, bandwidths, depths, engine, options, nodes_correspond)
     family = KernelFamily.checked(kernel, *how)
     design = design_of(groups, False, subjects, found.codes)
+    warn_of_sizes(found, family)
     result = _group_test(found, family, design, settings)
     if len(found.names) == 2:
         return result
@@ -418,7 +422,8 @@ def k_sample_test(
         graphs = np.flatnonzero((found.codes == first) | (found.codes == second))
         codes = (found.codes[graphs] == second).astype(np.int64)
         names = (found.names[first], found.names[second])
-        pair = Grouping(found.batch[graphs], codes, names, found.are_apart)
+        of_graphs = found.graph_names and tuple(found.graph_names[graph] for graph in graphs)
+        pair = Grouping(found.batch[graphs], codes, names, found.are_apart, of_graphs)
         own = [None if each is None else np.asarray(each)[graphs] for each in (groups, subjects)]
         try:
             return _group_test(pair, family, design_of(own[0], False, own[1], codes), settings)

@@ -250,7 +250,8 @@ def _mean_slopes(link: _Link, ends: _Ends) -> _Slopes:
 
 
 _MOST_POINTS = 128  # the norm along a line has its minimum inside
-_FEW_POINTS = 16  # where D hardly bends
+_FLAT = 0.01  # bend of D, as a share of D, below which closed forms lose digits
+_FEW_POINTS = 8  # which are enough there
 
 
 @cache
@@ -268,13 +269,12 @@ def _ratio_slopes(ends: _Ends) -> _Slopes:
     slopes, starts = 2 * (between - before) - steps, before + ends.norms - ends.first
     lowest = starts - slopes**2 / (4 * bend) if bend > 0 else starts
     # D = lowest (1 + u^2) with t = middle + width u
-    is_flat = bend <= lowest
+    is_flat = bend <= _FLAT * lowest
     whole, powers = np.empty_like(starts), np.empty((3, len(starts)))
     t, weights = _rule(_FEW_POINTS)
-    some = starts[is_flat, None] + t * (slopes[is_flat, None] + t * bend)
-    whole[is_flat] = (1 / some) @ weights
-    for k in range(3):
-        powers[k, is_flat] = some**-2.0 @ (weights * t**k)
+    some = 1 / (starts[is_flat, None] + t * (slopes[is_flat, None] + t * bend))
+    whole[is_flat] = some @ weights
+    powers[:, is_flat] = (some**2 @ (weights * t ** np.arange(3)[:, None]).T).T
     own = ~is_flat
     if own.any():
         d, middle = lowest[own], -slopes[own] / (2 * bend)

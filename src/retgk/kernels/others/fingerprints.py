@@ -51,14 +51,12 @@ def _molecules(smiles: Sequence[str], first: int = 0) -> Iterator[Any]:
 
 
 def folded_fragments(smiles: Sequence[str], radius: int, n_columns: int) -> Any:
-    """Counts of Morgan's fragments by the remainder of their hash, as a csr_array of float32."""
-    from scipy.sparse import csr_array
+    """Counts of Morgan's fragments by the remainder of their hash: a sparse matrix of float32."""
+    from scipy.sparse import csr_matrix  # LightGBM takes no csr_array
 
     counts = _fragments(smiles, radius, n_columns)
-    return csr_array(
-        (counts.counts.astype(np.float32), counts.columns, counts.ptr),
-        shape=(len(smiles), n_columns),
-    )
+    parts = counts.columns.astype(np.int32), counts.ptr.astype(np.int32)  # as forests want them
+    return csr_matrix((counts.counts.astype(np.float32), *parts), shape=(len(smiles), n_columns))
 
 
 def _fragments(smiles: Sequence[str], radius: int, n_columns: int | None = None) -> GraphCounts:
@@ -138,15 +136,15 @@ class Morgan(PeerKernel):
     Notes
     -----
     Graphs are molecules: of SMILES, RDKit or files of these. Fragments are RDKit's, told apart by
-    their hash of 32 bits, which is not folded. ``MinMax(Morgan(normalize=False))`` is the min-max
+    their hash of 32 bits, which is not folded. ``MinMax(Morgan())`` is the min-max
     kernel of the counts, Tanimoto's for counts.
 
     Examples
     --------
     >>> from retgk.kernels import Morgan
     >>> Morgan(normalize=False).fit_transform(["CCO", "CCN"])
-    array([[6., 2.],
-           [2., 6.]])
+    array([[6., 3.],
+           [3., 6.]])
     """
 
     _parameter_constraints = PEERS | {"radius": (Whole(0, 8),)}

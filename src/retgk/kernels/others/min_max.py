@@ -171,8 +171,8 @@ def molecule_kernel(
     ...     label_columns=("element", "charge"), edge_labels=["single"] * 2, symmetrize=True,
     ... )
     >>> molecule_kernel().fit_transform(graphs).round(2)
-    array([[1.  , 0.58],
-           [0.58, 1.  ]])
+    array([[1.  , 0.54],
+           [0.54, 1.  ]])
     """
     check_parameters({"task": (OneOf(("classification", "regression")),)}, {"task": task})
     rounds = (1, 2, 3, 4)
