@@ -23,13 +23,13 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 133,
-    "lines of Python in src": 46_788,
-    "lines of Python and C++ with reproduction": 58_176,
+    "lines of Python in src": 47_013,
+    "lines of Python and C++ with reproduction": 58_401,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 34_244,
+    "lines of tests": 34_448,
 }
 TRACED = {"fit": (32, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (44, 24)}
 """Files that a job enters, and how deep its calls go."""

@@ -521,6 +521,43 @@ def test_edges_that_weigh_nothing_lose_their_labels():
     assert label_of(graphs, 0, 1) == "-"
 
 
+def named_house() -> GraphBatch:
+    return house().with_node_names([*"abc", 7, ("x", 1), None])
+
+
+def names_of(batch: GraphBatch) -> list[Any] | None:
+    return None if batch.node_names is None else batch.node_names.tolist()
+
+
+def test_names_of_nodes_stay_with_their_nodes() -> None:
+    batch = named_house()
+    assert names_of(batch[1]) == [7, ("x", 1)]
+    assert names_of(batch[[2, 0]]) == [None, "a", "b", "c"]
+    assert names_of(batch[::-1]) == [None, 7, ("x", 1), *"abc"]
+    others = [batch.without_labels(), batch.without_attributes(), pickle.loads(pickle.dumps(batch))]
+    for other in [*others, copy.deepcopy(batch), batch.with_labels([0] * 6)]:
+        assert names_of(other) == names_of(batch)
+    both = GraphBatch.concatenate([batch[0], house()[1]])
+    assert names_of(both) == ["a", "b", "c", 0, 1]
+    assert names_of(GraphBatch.concatenate([house(), house()])) is None
+    assert batch == house()
+    assert batch.with_node_names(None).node_names is None
+
+
+def test_numbers_of_nodes_are_no_names() -> None:
+    batch = house()
+    for names in ([0, 1, 2, 0, 1, 0], list("012010"), np.array([0, 1, 2, 0, 1, 0])):
+        assert batch.with_node_names(names).node_names is None
+    assert names_of(batch.with_node_names([1, 2, 3, 1, 2, 1])) == [1, 2, 3, 1, 2, 1]
+
+
+def test_names_of_nodes_that_all_graphs_have() -> None:
+    pair = GraphBatch.concatenate([house()[1]] * 2)
+    assert names_of(pair.with_node_names(["left", "right"])) == ["left", "right"] * 2
+    fails(lambda: pair.with_node_names("abc"), about="names")
+    fails(lambda: house().with_node_names(["a"] * 5), about=("5 names", "6 nodes"))
+
+
 COLUMNS = ("element", "charge")
 
 

@@ -48,6 +48,17 @@ def test_info(graphs_file: Path) -> None:
     assert "2 classes: 0 (20), 1 (20)" in text
 
 
+def test_tables_of_nodes_have_their_names(tmp_path: Path) -> None:
+    (tmp_path / "regions.edges").write_text("insula thalamus\nthalamus caudate\n")
+    table = printed("features", tmp_path / "regions.edges", "-o", "-")
+    rows = list(csv.DictReader(table.splitlines()))
+    assert [(row["node"], row["node_name"]) for row in rows] == [
+        ("0", "insula"),
+        ("1", "thalamus"),
+        ("2", "caudate"),
+    ]
+
+
 def test_convert_there_and_back(graphs_file: Path, tmp_path: Path) -> None:
     assert invoke("convert", graphs_file, tmp_path / "A.zip").exit_code == 0
     assert invoke("convert", tmp_path / "A.zip", tmp_path / "gml", "--to", "graphml").exit_code == 0

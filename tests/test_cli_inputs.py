@@ -145,7 +145,11 @@ def test_smiles_table_keeps_targets_aligned(tmp_path: Path) -> None:
     path.write_text('id,SMILES,y\n"x, y",CCO,1\n2,c1ccccc1,0\n')
     found = read(path, target_column="y")
     assert required_targets(found).tolist() == [1, 0]
-    assert found.graph_names == ["CCO", "c1ccccc1"]
+    assert found.graph_names == ["x, y", "2"]
+    assert found.graphs.smiles.tolist() == ["CCO", "c1ccccc1"]
+    assert read(path, name_column="y").graph_names == ["1", "0"]
+    assert "the column 'id'" in printed("info", path)
+    assert "the column 'y'" in printed("info", path, "--name-column", "y")
     result = invoke("info", path, "--target-column", "z")
     assert "no column 'z'; name one of id, SMILES, y with --target-column" in result.stderr
 
@@ -196,6 +200,26 @@ def test_prediction_tells_of_elements_that_training_did_not_have(tmp_path: Path)
     result = invoke("predict", model, new, "--probabilities", "-o", tmp_path / "found.csv")
     assert result.stderr.count("graph 1 (silane) has Si, at distance ") == 1
     assert "graph 0" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("heading", "named"),
+    [
+        ("smiles,id,name", "c"),
+        ("smiles,Mol-ID,weight", "b"),
+        ("smiles,weight,Compound ID", "c"),
+        ("smiles,weight,size", "CCO"),
+        ("smiles,name,y", "b"),
+    ],
+)
+def test_predictions_keep_what_molecules_are_called(
+    heading: str, named: str, tmp_path: Path
+) -> None:
+    path, model = tmp_path / "a.csv", tmp_path / "model.retgk"
+    path.write_text("smiles,y\n" + "c1ccccc1,1\nC1CCCCC1,0\n" * 3)
+    assert invoke("fit", path, "--target-column", "y", "--C", 1, "-o", model).exit_code == 0
+    path.write_text(f"{heading}\nCCO,b,c\n")
+    assert printed("predict", model, path).splitlines()[1].split(",")[1] == named
 
 
 def test_features_of_molecules_with_a_long_name(tmp_path: Path) -> None:

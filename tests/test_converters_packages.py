@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import json
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from retgk import GraphBatch, GraphClassifier, RetGK, Walks, similarity
+from retgk import GraphBatch, GraphClassifier, RetGK, Walks, read_graphs, similarity, write_graphs
 from retgk.errors import InputWarning
 from retgk.io import molecules as smiles_strings
 from retgk.io import rdkit as rdkit_molecules
-from retgk.io.convert import as_batch, dataset_of
+from retgk.io.convert import as_batch, dataset_of, to_igraph, to_networkx
+from retgk.io.dataframes import from_dataframe
 from retgk.io.grakel import from_grakel
 from retgk.io.molecules import LeftOutWarning, are_readable, from_smiles
 from retgk.io.networkx import from_igraph, from_networkx
@@ -601,3 +604,58 @@ def test_real_molecules(data_folder: Path) -> None:
     molecules = [Chem.MolFromSmiles(text) for text in smiles]
     expected = GraphBatch.concatenate([by_hand(m, ["mass"], True) for m in molecules])
     assert from_smiles(smiles, attributes="mass", bond_orders=True) == expected
+
+
+def test_what_nodes_are_called_is_kept(tmp_path):
+    """By every converter and reader of graphs whose nodes have names."""
+    path = nx.Graph([("Eve", "Bob"), ("Bob", "Joe")])
+    names = ["Eve", "Bob", "Joe"]
+    table = {"source": ["Eve", "Bob"], "target": ["Bob", "Joe"]}
+    own = igraph.Graph([(0, 1), (1, 2)])
+    own.vs["name"] = names
+    batches = [
+        from_networkx([path, path]),
+        from_igraph([own, own]),
+        from_dataframe({**table, "graph_id": [0, 0]}),
+        from_dataframe({**table, "graph_id": [0, 0]}, {"node": names, "graph_id": [0] * 3}),
+    ]
+    texts = {
+        "a.edges": "Eve Bob\nBob Joe\n",
+        "a.json": json.dumps(nx.node_link_data(path, edges="links")),
+        "a.gml": "\n".join(nx.generate_gml(path)),
+        "a.graphml": "\n".join(nx.generate_graphml(path)),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # of the label of GML
+            batches.append(read_graphs(tmp_path / name).graphs)
+    for batch in batches:
+        assert batch.node_names.tolist() == names * len(batch)
+    (tmp_path / "numbered.edges").write_text("30 2\n2 1\n")
+    assert read_graphs(tmp_path / "numbered.edges").graphs.node_names.tolist() == [1, 2, 30]
+    (tmp_path / "weighted.edges").write_text("30 2 0.5\n2 1 1\n")
+    found = read_graphs(tmp_path / "weighted.edges").graphs
+    assert found.node_names.tolist() == ["1", "2", "30"]
+    signed = nx.Graph()
+    signed.add_weighted_edges_from([("a", "b", -1), ("b", "c", 2)])
+    twice = from_networkx([signed, signed], negative="split").node_names
+    assert twice.tolist() == [*"abcabc"] * 2
+    plain = nx.convert_node_labels_to_integers(signed)
+    assert from_networkx(plain, negative="split").node_names is None
+    assert from_networkx(nx.path_graph(3)).node_names is None
+    assert from_igraph(igraph.Graph.Ring(3)).node_names is None
+
+
+def test_what_nodes_are_called_is_given_back(tmp_path):
+    batch = from_networkx([nx.path_graph([1, 0, 7]), nx.Graph([("a", ("b", 2))])])
+    assert [list(graph) for graph in to_networkx(batch)] == [[1, 0, 7], ["a", ("b", 2)]]
+    assert [graph.vs["name"] for graph in to_igraph(batch)] == [[1, 0, 7], ["a", ("b", 2)]]
+    for back in (from_networkx(to_networkx(batch)), from_igraph(to_igraph(batch))):
+        assert back == batch
+        assert back.node_names.tolist() == batch.node_names.tolist()
+    for own in (["a", "a", "b", "c", "d"], ["a", None, "b", "c", None]):  # no names to call by
+        same = to_networkx(batch.with_node_names(own))[0]
+        assert list(same) == [0, 1, 2]
+    write_graphs(batch[:1], tmp_path / "g", format="graphml")
+    assert read_graphs(tmp_path / "g").graphs.node_names.tolist() == ["1", "0", "7"]

@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retgk import GraphBatch, GraphClassifier, GraphRegressor, RetGK, load_model, save_model
+from retgk import (
+    GraphBatch,
+    GraphClassifier,
+    GraphDataset,
+    GraphRegressor,
+    RetGK,
+    load_model,
+    save_model,
+)
 from retgk.estimators import explanation as explaining
+from retgk.io import from_smiles
 from retgk.kernels import (
     ExponentialGraphKernel,
     Laplacian,
@@ -432,6 +441,29 @@ def test_means_of_the_values_of_nodes(kind, depth):
     np.testing.assert_allclose(means, expected, atol=1e-12)
     products = engine.inner_products()
     np.testing.assert_allclose(engine.mean_products(), products.mean(axis=1), atol=1e-12)
+
+
+def test_graphs_and_nodes_are_called_as_they_were(tmp_path):
+    """Names of training graphs, their SMILES, and names of nodes, also of a model of a file."""
+    texts = ["C" * k + end for k in range(2, 9) for end in ("", "O")]
+    called = [f"m{number}" for number in range(len(texts))]
+    graphs = from_smiles(texts)
+    data = GraphDataset(graphs, np.arange(14) % 2, "x", graph_names=called)
+    save_model(GraphClassifier(random_state=0).fit(data), tmp_path / "m.retgk")
+    model = load_model(tmp_path / "m.retgk")
+    new = graphs[:2].with_node_names(list("abcde"))
+    found = model.explain(new, n_training=3)
+    assert found.node_names.tolist() == list("abcde")
+    assert found.training_names.tolist() == np.array(called)[found.training].tolist()
+    assert found.training_smiles.tolist() == np.array(texts)[found.training].tolist()
+    plain = GraphClassifier(random_state=0).fit(texts, np.arange(14) % 2).explain(texts[:2])
+    assert (plain.training_names, plain.node_names) == (None, None)
+    assert plain.training_smiles.tolist() == np.array(texts)[plain.training].tolist()
+    weights = np.arange(14) % 5 > 0
+    chosen = GraphClassifier(random_state=0).fit(data, sample_weight=weights).explain(graphs)
+    assert chosen.training_names.tolist() == np.array(called)[chosen.training].tolist()
+    bare = GraphClassifier(random_state=0).fit(TRAIN, np.arange(len(TRAIN)) % 2).explain(NEW)
+    assert (bare.training_names, bare.training_smiles) == (None, None)
 
 
 # Kernels of refined labels: shares of colours, which go to the nodes that have them

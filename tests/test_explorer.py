@@ -500,6 +500,16 @@ def test_wrong_predictions(
     assert_fails(invoke(*command, "-o", tmp_path / "page.html"), *message)
 
 
+def test_nodes_have_their_names() -> None:
+    graphs = DATA.graphs[:2]
+    header, _ = unpacked(explore(graphs, projection="pca").text)
+    assert header["drawings"]["names"] is None
+    named = graphs.with_node_names([f"n{node % 3}" for node in range(graphs.n_nodes)])
+    header, arrays = unpacked(explore(named, projection="pca").text)
+    assert header["drawings"]["names"] == ["n0", "n1", "n2"]
+    assert arrays["nodeNames"].tolist() == [node % 3 for node in range(graphs.n_nodes)]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -634,7 +644,7 @@ def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
     columns = {own["name"]: own.get("texts", own.get("names")) for own in header["columns"]}
     pushed = " ".join(columns["training graphs that pushed most"])
     nearest = " ".join(columns["nearest training graph of another class"])
-    found = re.findall(r"(\d+) \((alkane|alcohol)\)", f"{pushed} {nearest}")
+    found = re.findall(r"(\d+) C+O? \((alkane|alcohol)\)", f"{pushed} {nearest}")
     assert len(found) > 24
     kinds = [line.partition(",")[2] for line in lines[1:]]
     assert all(kinds[int(number)] == kind for number, kind in found)

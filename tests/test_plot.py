@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import bsr_array, coo_matrix, csr_array
 
-from retgk import GraphBatch, RetGK, plot, return_probabilities
+from retgk import GraphBatch, RetGK, as_batch, plot, return_probabilities
 from tests.errors import fails
 from tests.example_graphs import complete, path, star
 
@@ -117,6 +117,13 @@ def test_shares_have_a_symmetric_scale():
         2.0,
     )
     assert plot.explained_graph(path(3), np.zeros(3)).collections[1].get_clim() == (-1.0, 1.0)
+
+
+def test_nodes_with_names_are_called_by_them():
+    named = as_batch(path(3)).with_node_names(["left", "mid$dle", "right"])
+    axes = plot.explained_graph(named, [0.5, -0.1, 0.0])
+    assert [text.get_text() for text in axes.texts] == ["left", "mid$dle", "right"]
+    assert not plot.explained_graph(path(3), [0.5, -0.1, 0.0]).texts
 
 
 @pytest.mark.parametrize(

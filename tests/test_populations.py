@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import retgk
-from retgk import Walks, two_sample_test
+from retgk import GraphDataset, Walks, as_batch, two_sample_test
 from retgk.errors import InputWarning
 from retgk.kernels import Gaussian, Laplacian
 from retgk.stats import association_test, k_sample_test
@@ -1008,3 +1008,28 @@ def test_the_unit_of_a_value_does_not_matter(unit):
     assert one.p_value < 0.01
     assert other.p_value == one.p_value
     assert other.effect.value == pytest.approx(one.effect.value)
+
+
+def test_reports_call_graphs_and_nodes_by_their_names():
+    sides = [as_batch(PEOPLE[first : first + 10]) for first in (0, 10)]
+    regions = [f"region {node}" for node in range(12)]
+    named = [
+        GraphDataset(
+            side.with_node_names(regions), None, "", graph_names=[f"{who}{n}" for n in range(10)]
+        )
+        for side, who in zip(sides, "ab", strict=True)
+    ]
+    settings = {**QUICK, "rng": 0, "nodes_correspond": True}
+    found, plain = two_sample_test(*named, **settings), two_sample_test(*sides, **settings)
+    assert found.p_value == plain.p_value
+    assert found.nodes.to_dict()["name"] == regions
+    assert found.nodes.name(3) == "region 3"
+    assert plain.nodes.name(3) == "3"
+    typical = [f"b{graph - 10}" for graph in found.most_typical(1).tolist()]
+    assert f"graphs {', '.join(typical)}." in str(found)
+    assert found.to_dict()["groups"][1]["names"] == typical
+    swapped = sides[1].with_node_names(regions[::-1])
+    fails(
+        lambda: two_sample_test(named[0], swapped, **settings),
+        about=("node 0", "region 0", "region 11", "graph 10"),
+    )

@@ -89,6 +89,8 @@ class DrawnGraph {
     this.weights = arrays.weights?.subarray(firstEdge, lastEdge) ?? null;
     this.labels = arrays.labels?.subarray(first, last) ?? null;
     this.labelNames = header.drawings.labels;
+    this.names = arrays.nodeNames?.subarray(first, last) ?? null;
+    this.nodeNames = header.drawings.names;
     this.orders = arrays.orders?.subarray(firstEdge, lastEdge) ?? null;
     this.isFormula = arrays.formulas?.[at] === 1;
     this.texts = this.isFormula ? Array.from(arrays.texts.subarray(first, last), (code) => header.drawings.texts[code]) : null;
@@ -122,7 +124,7 @@ class DrawnGraph {
   }
 
   nodeText(node) {
-    const parts = [`node ${node}`];
+    const parts = [this.names ? clipped(this.nodeNames[this.names[node]]) : `node ${node}`];
     if (this.labels) parts.push(clipped(this.labelNames[this.labels[node]]));
     return parts.join(" ");
   }

@@ -365,7 +365,7 @@ def explained_graph(
     Draw a graph with its nodes coloured by their shares in a decision value.
 
     Nodes that speak for the target are orange, those that speak against it blue, and the scale is
-    symmetric: white is zero. Readers with any kind of colour vision tell the two apart.
+    symmetric: white is zero. Readers with the common kinds of colour blindness tell the two apart.
 
     Parameters
     ----------
@@ -405,6 +405,9 @@ def explained_graph(
     return _drawn_graph(batch, values, label, positions, node_size, ax, **scale)
 
 
+_MOST_NAMED = 60  # nodes whose names can be read in a picture
+
+
 def _drawn_graph(
     batch: GraphBatch,
     values: Floats,
@@ -431,6 +434,10 @@ def _drawn_graph(
         zorder=2,
         **colours,
     )
+    if batch.node_names is not None and batch.n_nodes <= _MOST_NAMED:
+        for name, place in zip(map(str, batch.node_names), places.tolist(), strict=True):
+            near: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
+            ax.annotate(name, place, fontsize=7, zorder=3, parse_math=False, **near)
     ax.figure.colorbar(nodes, ax=ax, label=label, shrink=0.85)
     ax.set_aspect("equal")
     ax.margins(0.08)

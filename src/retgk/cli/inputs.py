@@ -152,6 +152,18 @@ def target_names(dataset: GraphDataset) -> list[str]:
     return list(map(str, range(n_targets))) if names is None else list(names)
 
 
+def node_columns(graphs: GraphBatch) -> dict[str, NDArray[Any]]:
+    """Columns that say which node of its graph a row is about: its number, and its name."""
+    import numpy as np
+
+    from retgk.graphs.flat import numbers_of_nodes
+
+    columns: dict[str, NDArray[Any]] = {"node": numbers_of_nodes(graphs.node_ptr)}
+    if graphs.node_names is not None:
+        columns["node_name"] = np.array(list(map(str, graphs.node_names)), dtype=object)
+    return columns
+
+
 def column_values(
     source: str, dataset: GraphDataset, reading: Reading, name: str, option: str = "groups"
 ) -> list[str]:
@@ -179,41 +191,22 @@ def column_values(
     )
 
 
-def source_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str]:
-    from retgk.io.molecules import smiles_texts
-    from retgk.io.sdf import sdf_smiles
-
-    path = molecule_file(source, reading)
-    if path is None and (path := molecule_file(source, reading, "sdf")) is not None:
-        texts = sdf_smiles(path, reading.max_bytes)
-        return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
-    if path is None:
+def source_smiles(source: str, dataset: GraphDataset) -> list[str]:
+    if dataset.graphs.smiles is None:
         raise InvalidInputError(
             f"scaffolds are those of molecules, and {source} is no file of such; use --groups, or "
             "--split with a file"
         )
-    texts = smiles_texts(path, smiles_reading(reading), reading.max_bytes)
-    return texts if dataset.rows is None else [texts[row] for row in dataset.rows]
+    return list(dataset.graphs.smiles)
 
 
-def known_smiles(source: str, dataset: GraphDataset, reading: Reading) -> list[str] | None:
-    """SMILES of graphs that came from a file of such; None where others did, or from a pipe."""
-    read = dataset.graphs.reading
-    if read is None or read.kind != "molecules":
-        return None
-    try:
-        return source_smiles(source, dataset, reading)
-    except InvalidInputError:  # from standard input, or in another form
-        return None
-
-
-def molecule_file(source: str, reading: Reading, form: str = "smiles") -> Path | None:
+def molecule_file(source: str, reading: Reading) -> Path | None:
     from retgk.io.formats import format_of
 
     path = Path(source)
     if source == "-" or not path.exists():
         return None
-    return path if (reading.format or format_of(path).name) == form else None
+    return path if (reading.format or format_of(path).name) == "smiles" else None
 
 
 def _read_source(source: str, reading: Reading, n_jobs: int) -> GraphDataset:

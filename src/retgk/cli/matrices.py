@@ -25,6 +25,7 @@ from retgk.cli.inputs import (
     key_columns,
     left_out_as_note,
     molecule_stream,
+    node_columns,
     query_graph,
     read_collection,
     reading_options,
@@ -380,13 +381,16 @@ def _node_table(collection: GraphDataset, probabilities: object) -> Table:
     of_graphs = key_columns(collection)
     keys = {name: np.repeat(column, graphs.node_counts) for name, column in of_graphs.items()}
     graph = keys.pop("graph")
-    node = np.arange(graphs.n_nodes) - np.repeat(graphs.node_ptr[:-1], graphs.node_counts)
     columns = [f"p{step}" for step in range(1, values.shape[1] + 1)]
     more = {"node_ptr": graphs.node_ptr}
     if "name" in of_graphs:
         more["name"] = of_graphs["name"]  # as text of one width for all, so not for every node
     return Table(
-        {"graph": graph, "node": node, **keys}, values, columns, "return_probabilities", more
+        {"graph": graph, **node_columns(graphs), **keys},
+        values,
+        columns,
+        "return_probabilities",
+        more,
     )
 
 

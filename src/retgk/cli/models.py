@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,8 +15,9 @@ from retgk.cli.inputs import (
     as_fitted,
     column_values,
     key_columns,
-    known_smiles,
     load_predictor,
+    molecule_file,
+    node_columns,
     read_collection,
     read_for_model,
     required_targets,
@@ -47,8 +49,6 @@ from retgk.learning.metrics import (
 from retgk.learning.targets import is_regression
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from retgk.array_types import Floats
     from retgk.estimators.explanation import Explanation
     from retgk.explorer.page import CollectionPage
@@ -304,15 +304,13 @@ def explain(
             write_table(table, output, json=common.json)
         report_output(table.shape, output, common, watch, graphs=len(collection))
         return
-    known = known_smiles(source, collection, as_fitted(reading, model.reading_, source))
     with watch.timing("write"):
         page = explore_page(
             collection,
             model=model,
             target=wanted,
-            names=_page_names(collection, known),
+            names=_page_names(collection),
             columns=_training_columns(model, found),
-            smiles=known,
             title=f"What decides about {collection.name}",
         )
         page.save(output)
@@ -337,7 +335,7 @@ def _node_table(collection: GraphDataset, found: Explanation) -> Table:
     graphs = collection.graphs
     rows = np.repeat(np.arange(len(graphs)), graphs.node_counts)
     keys = {name: column[rows] for name, column in key_columns(collection).items()}
-    keys["node"] = np.arange(graphs.n_nodes) - graphs.node_ptr[rows]
+    keys |= node_columns(graphs)
     for column in graphs.label_columns or ("label",) * graphs.has_labels:
         own = graphs.with_label_columns(column) if graphs.label_columns else graphs
         names = np.array([str(name) for name in own.label_names], dtype=object)
@@ -351,19 +349,20 @@ def _node_table(collection: GraphDataset, found: Explanation) -> Table:
     return Table(keys)
 
 
-def _page_names(collection: GraphDataset, smiles: Sequence[str] | None) -> list[str]:
+def _page_names(collection: GraphDataset) -> list[str]:
     keys = key_columns(collection)
     names = [f"graph {number}" for number in keys["graph"].tolist()]
-    more = keys.get("name", smiles)
+    more = keys.get("name")
     return names if more is None else [f"{a}: {b}" for a, b in zip(names, more, strict=True)]
 
 
 def _training_columns(model: Any, found: Explanation) -> dict[str, list[str]]:
     """Texts about each graph: training graphs that pushed most, the nearest of another class."""
-    classes = _training_classes(model)
+    classes, called = _training_classes(model), _training_names(model)
 
     def name(number: int) -> str:
-        return f"{number} ({classes[number]})" if number in classes else f"{number}"
+        named = f"{number} {called.get(number, '')}".rstrip()
+        return f"{named} ({classes[number]})" if number in classes else named
 
     pairs = zip(found.training.tolist(), found.training_shares.tolist(), strict=True)
     columns = {
@@ -378,6 +377,19 @@ def _training_columns(model: Any, found: Explanation) -> dict[str, list[str]]:
             f"{name(one)} at {distance:.3g}" if one >= 0 else "" for one, distance in nearest
         ]
     return columns
+
+
+def _training_names(model: Any) -> dict[int, str]:
+    """Names of training graphs, with their SMILES where these say more."""
+    names, smiles = model.support_names_, model.support_smiles_
+    names = smiles if names is None else names
+    if names is None:
+        return {}
+    texts = names if smiles is None else smiles
+    said = [
+        name if name == text else f"{name} {text}" for name, text in zip(names, texts, strict=True)
+    ]
+    return dict(zip(model.support_.tolist(), said, strict=True))
 
 
 def _training_classes(model: Any) -> dict[int, Any]:
@@ -420,9 +432,6 @@ MoreColumns = Annotated[
         metavar="NAME", help="CSV: a further column to show and to colour by; repeatable."
     ),
 ]
-NameColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="CSV: column of the names of graphs.")
-]
 PositionAttributes = Annotated[
     str | None,
     typer.Option(
@@ -462,7 +471,6 @@ def explore(
     model_file: OptionalModel = None,
     predicted: Predicted = None,
     column: MoreColumns = None,
-    name_column: NameColumn = None,
     position_attributes: PositionAttributes = None,
     title: Title = None,
     projection: MapKind = "auto",
@@ -473,7 +481,7 @@ def explore(
     seed: Seed = 0,
 ) -> None:
     """
-    Write one interactive page of a collection, for any browser, without a network.
+    Write one interactive page of a collection, for a browser, without a network.
 
     A map of all graphs, drawings of each (structural formulas of molecules) with its nearest
     graphs, two graphs side by side, and what a model says of them.
@@ -484,8 +492,9 @@ def explore(
         raise InvalidInputError(f"the page is written as HTML; end the name {output} in .html")
     check_new_file(output)
     kernel = named_kernel(kernel_name, Walks(), {})
-    watch = Stopwatch()
-    model = None
+    name_column, watch, model = None, Stopwatch(), None
+    if molecule_file(source, reading) is None:  # a column of the table of targets
+        name_column, reading = reading.name_column, replace(reading, name_column=None)
     with watch.timing("read"):
         if model_file is None:
             collection = read_collection(source, reading, common, n_jobs=n_jobs)
@@ -497,7 +506,6 @@ def explore(
         columns = {name: _typed(column_values(*known, name, "column")) for name in column or ()}
         given = None if predicted is None else _predictions(*known, predicted)
         names = column_values(*known, name_column, "name_column") if name_column else None
-        smiles = known_smiles(source, collection, reading)
         positions = _positions(position_attributes, collection)
     with watch.timing("explore"):
         page = page_of(
@@ -506,7 +514,6 @@ def explore(
             predicted=given,
             names=names,
             columns=columns,
-            smiles=smiles,
             positions=positions,
             title=title,
             projection=projection,

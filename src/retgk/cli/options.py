@@ -262,6 +262,10 @@ class Reading:
         ),
     ] = None
     smiles_column: Annotated[str | None, _reading(help="CSV: column of the SMILES strings.")] = None
+    name_column: Annotated[
+        str | None,
+        _reading(help='CSV: column of the names of graphs; "name", "id" and the like by default.'),
+    ] = None
     target_column: Annotated[
         str | None,
         _reading(

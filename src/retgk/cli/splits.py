@@ -326,7 +326,7 @@ def outer_folds(
     if splitting.is_file:
         return [read_split(Path(splitting.split), collection, reading.max_bytes)]
     if splitting.split == "ogb-scaffold":
-        train, validation, test = scaffold_split(source_smiles(source, collection, reading))
+        train, validation, test = scaffold_split(source_smiles(source, collection))
         return [[OuterFold(np.union1d(train, validation), test)]]
     return repeated_folds(
         targets,
@@ -346,7 +346,7 @@ def _group_codes(
     if splitting.split == "scaffold":
         from retgk.io.molecules import molecule_scaffolds
 
-        names: list[str] = molecule_scaffolds(source_smiles(source, collection, reading))
+        names: list[str] = molecule_scaffolds(source_smiles(source, collection))
     elif splitting.groups is not None:
         names = column_values(source, collection, reading, splitting.groups)
     else:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 from retgk.cli.command import Stopwatch, command, note, print_lines, print_record, print_table
-from retgk.cli.inputs import column_values, key_columns, read_collection, required_targets
+from retgk.cli.inputs import (
+    column_values,
+    key_columns,
+    node_columns,
+    read_collection,
+    required_targets,
+)
 from retgk.cli.options import (
     Common,
     FileRole,
@@ -371,14 +377,15 @@ def _witness_table(parts: list[tuple[str, GraphDataset]], result: PopulationTest
 
     witness = result.node_witness()
     counts = np.concatenate([data.graphs.node_counts for _, data in parts])
+    of_nodes = [node_columns(data.graphs) for _, data in parts]
+    shared = [name for name in of_nodes[0] if all(name in own for own in of_nodes)]
     names = np.array([str(name) for name in result.group_names], dtype=object)
     graphs = np.concatenate([key_columns(data)["graph"] for _, data in parts])
-    first = np.cumsum(counts) - counts
     return Table(
         {
             "group": np.repeat(names[result.codes], counts),
             "graph": np.repeat(graphs, counts),
-            "node": np.arange(len(witness)) - np.repeat(first, counts),
+            **{name: np.concatenate([own[name] for own in of_nodes]) for name in shared},
             "witness": witness,
         }
     )
@@ -420,7 +427,7 @@ def _print_nodes(result: PopulationTest) -> None:
     strengths = [f"strength{name}" for name in _groups_of_columns(result)]
     rows = [
         [
-            int(node),
+            table.name(int(node)),
             f"{table.effect[node]:.3g}",
             f"{table.p_value[node]:.4g}",
             f"{table.corrected_p_value[node]:.4g}",

@@ -94,8 +94,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
         The kernel has the same, unless it has its own.
     verbose : int, default=0
-        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
-        logger "retgk" gets the same.
+        1 prints what fitting took and chose, and with RetGK beforehand what it will cost; 2 the
+        score of every candidate too. The logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
         Seed of all that is drawn, by the kernel too, unless it has its own. With None, results
         differ a little from call to call.
@@ -129,6 +129,8 @@ class GraphClassifier(GraphPredictor, ClassifierMixin, BaseEstimator):  # type: 
         How the fitted graphs were read; new ones are read alike.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
+    support_names_, support_smiles_ : ndarray of str, shape (n_support,), or None
+        Their names, if `fit` got a data set that has some, and their SMILES, if it got such.
     support_codes_ : ndarray of int64, shape (n_support,) or (n_support, n_labels)
         Their classes as places in `classes_`, or their labels, -1 where one is missing.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)

@@ -55,6 +55,10 @@ class Explanation:
         Training graphs of the largest shares, up or down, the largest first.
     training_shares : ndarray of float64, shape (n_graphs, n_top)
         Their shares.
+    training_names, training_smiles : ndarray of str, shape (n_graphs, n_top), or None
+        Their names and SMILES, where the model was fitted on graphs that have some.
+    node_names : ndarray, shape (n_nodes,), or None
+        What the nodes are called; None where that is their number.
     contrast : ndarray of int64, shape (n_graphs,), or None
         Nearest support graph of another class than the target; -1 if there is none. None for
         regressors, and for models from files that do not know the classes of their graphs.
@@ -84,6 +88,9 @@ class Explanation:
     training_shares: Floats
     contrast: Ints | None
     contrast_distances: Floats | None
+    training_names: NDArray[Any] | None = None
+    training_smiles: NDArray[Any] | None = None
+    node_names: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -315,6 +322,9 @@ def _explained(
         baseline=start,
         training=model.support_[training],
         training_shares=np.take_along_axis(graph_shares, training, axis=1),
+        training_names=None if (n := model.support_names_) is None else n[training],
+        training_smiles=None if (s := model.support_smiles_) is None else s[training],
+        node_names=batch.node_names,
         **_contrast(model, squared, codes, decisions > 0),
     )
 

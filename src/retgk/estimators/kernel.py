@@ -141,10 +141,10 @@ class RetGK(GraphKernel):
         What fills in missing attributes (NaN), over nodes of fitted graphs; None is an error.
     tol : float, default=1e-4
         Promise of the exact kernel: no inner product of mean embeddings is off by more, of fitted
-        or of new graphs. A small distance may be off by the root of 4 tol, and what a graph kernel
-        makes of it with it (see Notes). 0 is plain float64: 1e-12, or 1e-14 times the largest
-        exponent of a node kernel if that is more. With a `Polynomial` kernel, which always takes
-        float64, errors are relative to its largest value.
+        or of new graphs. It is none of kernel values: a small distance may be off by the root of
+        4 tol, and ``exp(-gamma MMD)`` by gamma times that (see Notes). 0 is plain float64: 1e-12,
+        or 1e-14 times the largest exponent of a node kernel if that is more. With a `Polynomial`
+        kernel, which always takes float64, errors are relative to its largest value.
     n_jobs : int, optional
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
     random_state : int, Generator, RandomState or None
@@ -178,7 +178,9 @@ class RetGK(GraphKernel):
     What `transform` gives for a graph depends on it and on the fitted graphs, to the bit, not on
     others in the call. For fitted graphs it gives the rows of `fit_transform` within what `tol`
     allows; the distance of a graph to its own copy is about 1e-4 where tiles are in float32, 1e-6
-    in float64, and for `tol` from 1e-3 on it may be as large as the root of `tol`.
+    in float64, and for `tol` from 1e-3 on it may be as large as the root of `tol`. So with
+    ``ExponentialGraphKernel(gamma=5)`` `transform` gives 0.999 for a fitted graph and itself, where
+    `fit_transform` gives 1; with ``tol=0`` it is 1 but for 1e-6.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -110,8 +110,9 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
 
     _parameter_constraints = PREDICTORS
     fitted_fields: ClassVar[tuple[str, ...]] = (
-        *("kernel_", "solver_", "method_", "support_", "dual_coef_", "intercept_", "best_params_"),
-        *("best_score_", "best_index_", "cv_results_", "n_splits_", "target_names_"),
+        *("kernel_", "solver_", "method_", "support_", "support_names_", "support_smiles_"),
+        *("dual_coef_", "intercept_", "best_params_", "target_names_"),
+        *("best_score_", "best_index_", "cv_results_", "n_splits_"),
     )
 
     kernel: GraphKernel | Literal["auto"]
@@ -124,6 +125,8 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
     solver_: str
     method_: str
     support_: Ints
+    support_names_: NDArray[Any] | None
+    support_smiles_: NDArray[Any] | None
     dual_coef_: Floats
     intercept_: Floats
     best_params_: dict[str, Any]
@@ -139,6 +142,9 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         n_support = self.kernel_.n_graphs_
         check_shape("support_", self.support_, n_support)
         check_codes("support_", self.support_, np.iinfo(np.int64).max)
+        for name in ("support_names_", "support_smiles_"):
+            if (texts := getattr(self, name)) is not None:
+                check_shape(name, texts, n_support)
         check_shape("dual_coef_", self.dual_coef_, n_outputs, n_support)
         check_shape("intercept_", self.intercept_, len(self.dual_coef_))
 
@@ -479,7 +485,10 @@ class Fitting:
         model.solver_, model.method_ = self.solver.name, self.words
         model.target_names_ = None
         model.kernel_ = choice.kernel(choice.graph_kernel, machine.support)
-        model.support_ = self.data.positions[self.columns[machine.support]]
+        support = self.columns[machine.support]
+        model.support_ = self.data.positions[support]
+        model.support_names_ = _texts_at(self.data.names, support)
+        model.support_smiles_ = _texts_at(getattr(self.data.batch, "smiles", None), support)
         model.dual_coef_, model.intercept_ = machine.dual_coef, machine.intercept
         return choice.decisions
 
@@ -597,6 +606,12 @@ def _kept(kernel: GraphKernel, _: KernelOfMeans, support: Ints) -> GraphKernel:
 
 
 _AS_IT_IS = PolynomialGraphKernel()  # the values themselves
+
+
+def _texts_at(texts: Sequence[str] | None, graphs: Ints) -> NDArray[Any] | None:
+    if texts is None:
+        return None
+    return np.array([str(texts[graph]) for graph in graphs.tolist()], dtype=object)
 
 
 def _checked_candidates(kernel: GraphKernel, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -81,8 +81,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         Threads; None for all cores, but for one inside workers of joblib. It changes no result.
         The kernel has the same, unless it has its own.
     verbose : int, default=0
-        1 prints what fitting will cost, took and chose; 2 the score of every candidate too. The
-        logger "retgk" gets the same.
+        1 prints what fitting took and chose, and with RetGK beforehand what it will cost; 2 the
+        score of every candidate too. The logger "retgk" gets the same.
     random_state : int, Generator, RandomState or None
         Seed of all that is drawn, by the kernel too, unless it has its own. With None, results
         differ a little from call to call.
@@ -108,6 +108,8 @@ class GraphRegressor(GraphPredictor, RegressorMixin, BaseEstimator):  # type: ig
         How the fitted graphs were read; new ones are read alike.
     support_ : ndarray of int64, shape (n_support,)
         Training graphs that predictions need.
+    support_names_, support_smiles_ : ndarray of str, shape (n_support,), or None
+        Their names, if `fit` got a data set that has some, and their SMILES, if it got such.
     dual_coef_ : ndarray of float64, shape (n_outputs, n_support)
         Coefficients a.
     intercept_ : ndarray of float64, shape (n_outputs,)

@@ -185,6 +185,11 @@ def pack_drawings(
     places = _places(batch, chosen, drawn, formulas, positions, n_jobs)
     arrays.add("places", _scaled_places(places, chosen))
     header: dict[str, Any] = {"labels": _pack_labels(chosen, arrays)}
+    header["names"] = None
+    if chosen.node_names is not None:
+        names, codes = np.unique(list(map(str, chosen.node_names)), return_inverse=True)
+        header["names"] = names.tolist()
+        arrays.add_codes("nodeNames", codes)
     header["attributes"] = _pack_attributes(chosen, arrays)
     header["texts"] = _pack_formulas(chosen, edge_ptr, formulas, arrays)
     return header

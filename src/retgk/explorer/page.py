@@ -366,7 +366,7 @@ def explore(
     if n_graphs == 0:
         raise InvalidInputError("there are no graphs to explore")
     own_title = graphs.name if isinstance(graphs, GraphDataset) else f"{n_graphs:,} graphs"
-    own_names, own_smiles = _checked_names(graphs, n_graphs, names, smiles)
+    own_names, own_smiles = _checked_names(graphs, batch, names, smiles)
     targets = _target_columns(graphs, y, n_graphs)
     more = checked_columns(columns, n_graphs)
     places = None if positions is None else checked_positions(positions, batch.n_nodes)
@@ -409,12 +409,13 @@ def explore(
 
 
 def _checked_names(
-    graphs: Any, n_graphs: int, names: Sequence[str] | None, smiles: Sequence[str] | None
+    graphs: Any, batch: GraphBatch, names: Sequence[str] | None, smiles: Sequence[str] | None
 ) -> tuple[list[str] | None, Sequence[str] | None]:
+    n_graphs = len(batch)
     if isinstance(graphs, GraphDataset) and names is None:
         names = graphs.graph_names
-    if smiles is None and isinstance(graphs, list | tuple) and isinstance(graphs[0], str):
-        smiles = list(graphs)
+    if smiles is None and batch.smiles is not None:
+        smiles = list(batch.smiles)
     if smiles is not None and len(smiles) != n_graphs:
         raise InvalidInputError(f"{len(smiles)} smiles were given for {n_graphs} graphs")
     names = smiles if names is None else names

@@ -30,22 +30,28 @@ from retgk.graphs.edges import (
     unsigned_weights,
 )
 from retgk.graphs.flat import (
-    KEPT_LABELS,
+    Labels,
     Missing,
-    check_missing,
-    check_no_missing_label,
-    check_not_masked,
-    check_numbers,
     check_one_each,
+    checked_attributes,
+    checked_edges,
+    checked_label_columns,
+    checked_labels,
+    checked_node_ptr,
+    checked_positions,
+    columns_in_words,
     encode_labels,
     first_of_run,
     gather_runs,
+    integers,
     joined_weights,
+    node_name_array,
+    numbers_of_nodes,
     offsets,
     recode,
     rows_of,
     union_of_names,
-    with_one_missing_label,
+    weight_array,
 )
 from retgk.graphs.reading import Reading
 
@@ -64,6 +70,7 @@ class FlatGraphs(NamedTuple):
     edge_labels: EdgeLabels | None = None
     label_columns: tuple[str, ...] = ()
     smiles: NDArray[Any] | None = None
+    node_names: NDArray[Any] | None = None
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -77,6 +84,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def are_equal(own: FlatGraphs, its: FlatGraphs) -> bool:
+    """Whether graphs are the same, whatever their nodes are called."""
     if its.labels is not None:
         its = its._replace(labels=recode(its.labels, its.label_names, own.label_names))
     pairs: list[tuple[Any, Any]] = [
@@ -103,7 +111,7 @@ def _edge_codes(graphs: FlatGraphs, like: FlatGraphs) -> Codes | None:
 def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
     """Cut out graphs start to stop - 1; indices, labels, weights and attributes are views."""
     (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
-    node_ptr, _, labels, names, attributes, reading, _, columns, _ = graphs
+    node_ptr, _, labels, names, attributes, reading, _, columns, _, called = graphs
     nodes = slice(node_ptr[start], node_ptr[stop])
     row_ptr = indptr[nodes.start : nodes.stop + 1]
     entries = slice(row_ptr[0], row_ptr[-1])
@@ -121,12 +129,13 @@ def run_of_graphs(graphs: FlatGraphs, start: int, stop: int) -> FlatGraphs:
         None if edges is None else edges._replace(codes=edges.codes[entries]),
         columns,
         None if smiles is None else smiles[start:stop],
+        None if called is None else called[nodes],
     )
 
 
 def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
     (indptr, indices, weights), edges, smiles = graphs.adjacency, graphs.edge_labels, graphs.smiles
-    node_ptr, _, labels, names, attributes, reading, _, columns, _ = graphs
+    node_ptr, _, labels, names, attributes, reading, _, columns, _, called = graphs
     first_nodes = node_ptr[positions]
     sizes = node_ptr[positions + 1] - first_nodes
     first_entries = indptr[first_nodes]
@@ -149,6 +158,7 @@ def chosen_graphs(graphs: FlatGraphs, positions: Ints) -> FlatGraphs:
         else edges._replace(codes=gather_runs(edges.codes, first_entries, n_entries)),
         columns,
         None if smiles is None else smiles[positions],
+        None if called is None else gather_runs(called, first_nodes, sizes),
     )
 
 
@@ -173,12 +183,25 @@ def joined_graphs(parts: Sequence[FlatGraphs]) -> FlatGraphs:
         joined_edge_labels([part.edge_labels for part in parts]),
         parts[0].label_columns,
         _joined_smiles([part.smiles for part in parts]),
+        _joined_node_names(parts),
     )
 
 
 def _joined_smiles(parts: Sequence[NDArray[Any] | None]) -> NDArray[Any] | None:
     known = [part for part in parts if part is not None]
     return np.concatenate(known) if len(known) == len(parts) else None
+
+
+def _joined_node_names(parts: Sequence[FlatGraphs]) -> NDArray[Any] | None:
+    """Names of all nodes; nodes of a part without names are called by their numbers."""
+    if all(part.node_names is None for part in parts):
+        return None
+    return np.concatenate(
+        [
+            numbers_of_nodes(part.node_ptr) if part.node_names is None else part.node_names
+            for part in parts
+        ]
+    )
 
 
 def _joined_ptr(ptrs: Sequence[Ints]) -> Ints:
@@ -192,9 +215,6 @@ def _weights_or_none(weights: Floats) -> Floats | None:
 
 
 # Checks of what a GraphBatch is built from; nothing checks it again afterwards.
-
-MAX_GRAPH_SIZE = 2**31 - 1  # nodes are numbered by int32 within a graph
-MAX_INTEGER = 2**63 - 1
 
 
 def check_alike(
@@ -237,8 +257,8 @@ def checked_parts(batches: Iterable[Any], kind: type[Any]) -> list[Any]:
         check_alike(part, parts[0].has_labels, parts[0].n_attributes, *have)
         if part.label_columns != parts[0].label_columns:
             raise InvalidInputError(
-                f"the labels of batch {position} have {_columns_in_words(part.label_columns)}, "
-                f"those of batch 0 {_columns_in_words(parts[0].label_columns)}; give all the same "
+                f"the labels of batch {position} have {columns_in_words(part.label_columns)}, "
+                f"those of batch 0 {columns_in_words(parts[0].label_columns)}; give all the same "
                 "with with_label_columns"
             )
         if part.has_edge_labels != parts[0].has_edge_labels:
@@ -301,147 +321,6 @@ def _with_types(names: Sequence[Hashable]) -> str:
     return ", ".join(shown) + ", ..." * (len(names) > 2)
 
 
-def integers(values: Any, name: str) -> NDArray[Any]:
-    check_not_masked(values, name)
-    array = np.asarray(values)
-    if array.size and array.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} must be integers, got {array.dtype}")
-    if array.dtype == np.uint64 and array.size and array.max() > MAX_INTEGER:
-        raise InvalidInputError(f"{name} holds {array.max()}; the largest is {MAX_INTEGER}")
-    return array if array.dtype.kind == "i" else array.astype(np.int64)
-
-
-def weight_array(weights: ArrayLike | None) -> Floats | None:
-    if weights is None:
-        return None
-    check_not_masked(weights, "weights")
-    return _floats(weights, "weights must be real numbers", copy=False)
-
-
-def _floats(values: ArrayLike, rule: str, copy: bool) -> Floats:
-    """Convert to float64; NumPy alone would drop the imaginary part of complex numbers."""
-    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
-        raise InvalidInputError(f"{rule}: got {values.dtype}")
-    convert = np.array if copy else np.asarray  # the latter copies where it must
-    try:
-        return convert(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{rule}: {error}") from error
-
-
-def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
-    pairs = integers(edges, name)
-    if pairs.size == 0:
-        return np.empty((0, 2), np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
-        raise InvalidInputError(f"{name} must have shape (n_edges, 2), got {pairs.shape}{hint}")
-    return pairs
-
-
-def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
-    nodes = integers(node_ptr, "node_ptr").astype(np.int64)
-    if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
-        raise InvalidInputError(f"node_ptr must be one-dimensional and start at 0, got {nodes}")
-    sizes = np.diff(nodes)
-    if (sizes < 1).any():
-        graph = int(np.flatnonzero(sizes < 1)[0])
-        raise InvalidInputError(f"graph {graph} has no nodes; drop it together with its target")
-    if (sizes > MAX_GRAPH_SIZE).any():
-        graph = int(np.argmax(sizes))
-        raise InvalidInputError(
-            f"graph {graph} has {sizes[graph]} nodes; the largest possible is {MAX_GRAPH_SIZE}"
-        )
-    return nodes
-
-
-def checked_labels(
-    labels: Any, node_ptr: Ints, missing: Missing = "error"
-) -> tuple[Codes | None, tuple[Hashable, ...]]:
-    """Encode one label per node: codes and vocabulary; None and () where there are none."""
-    if labels is None:
-        return None, ()
-    check_one_each(labels, int(node_ptr[-1]), "labels", "node")
-    codes, names = encode_labels(labels)
-    check_missing(missing)
-    if missing in KEPT_LABELS:
-        return with_one_missing_label(codes, names)
-    check_no_missing_label(codes, names, node_ptr)
-    return codes, names
-
-
-def checked_label_columns(
-    columns: Sequence[str], codes: Codes | None, names: Sequence[Hashable]
-) -> tuple[str, ...]:
-    """Names of the columns of labels, which are tuples where there are several columns."""
-    found = (columns,) if isinstance(columns, str) else tuple(columns)
-    if not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
-        raise InvalidInputError(f"label_columns must be different names, got {found!r:.200}")
-    if found and codes is None:
-        raise InvalidInputError(
-            f"label_columns names {_columns_in_words(found)}, but there are no labels; give some, "
-            "or leave it out"
-        )
-    odd = [name for name in names if not (isinstance(name, tuple) and len(name) == len(found))]
-    if len(found) > 1 and odd:
-        raise InvalidInputError(
-            f"label_columns names {_columns_in_words(found)}, but the label {odd[0]!r:.80} is no "
-            f"tuple of {len(found)} values; give one value for each column"
-        )
-    return found
-
-
-def _columns_in_words(columns: Sequence[str]) -> str:
-    if not columns:
-        return "no named columns"
-    return f"the column{'s' * (len(columns) > 1)} {', '.join(columns)}"
-
-
-def checked_attributes(
-    attributes: ArrayLike | None, node_ptr: Ints, missing: Missing = "error"
-) -> Floats:
-    """Copy attributes, which must be finite, or NaN if that is kept, and have one row per node."""
-    n_nodes = int(node_ptr[-1])
-    if attributes is None:
-        return np.empty((n_nodes, 0))
-    check_not_masked(attributes, "attributes")
-    rule = "attributes must be real numbers, the same count for every node"
-    values = _floats(attributes, rule, copy=True)
-    if values.ndim != 2 or len(values) != n_nodes:
-        hint = "; reshape(-1, 1) makes one attribute of them" if values.shape == (n_nodes,) else ""
-        raise InvalidInputError(
-            f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}{hint}"
-        )
-    check_missing(missing)
-    check_numbers(values, node_ptr, missing)
-    return values
-
-
-def checked_positions(key: Any, n_graphs: int) -> Ints:
-    """Positions, none of them negative, that an index or boolean array selects."""
-    keys = np.asarray(key)
-    if keys.ndim == 1 and keys.size == 0:
-        return np.empty(0, np.int64)
-    if keys.ndim != 1 or keys.dtype.kind not in "biu" or isinstance(key, tuple):
-        raise IndexError(
-            "graphs are selected by an integer, a slice, or a one-dimensional array of integers "
-            f"or booleans; got {type(key).__name__} of shape {keys.shape} and {keys.dtype}"
-        )
-    if keys.dtype.kind == "b":
-        if len(keys) != n_graphs:
-            raise IndexError(f"got {len(keys)} booleans to select from {n_graphs} graphs")
-        return np.flatnonzero(keys)
-    outside = (keys >= n_graphs) | (keys < -n_graphs)
-    if outside.any():
-        raise IndexError(f"graph {keys[outside][0]} is out of range for {n_graphs} graphs")
-    positions = keys.astype(np.int64)
-    return np.where(positions < 0, positions + n_graphs, positions)
-
-
-Labels = Sequence[Hashable] | NDArray[Any]
-"""One label for each node."""
-
-
 class GraphBatch(Sequence["GraphBatch"]):
     """
     Many undirected graphs in flat, contiguous, read-only CSR arrays.
@@ -491,6 +370,9 @@ class GraphBatch(Sequence["GraphBatch"]):
         Node attributes; of width zero when absent.
     label_names : tuple of hashable
         Vocabulary of the labels; empty when absent.
+    node_names : ndarray, shape (n_nodes,), or None
+        What nodes are called where they come from; None where that is their number in their graph.
+        Kernels and ``==`` do not look at it.
     label_columns : tuple of str
         Names of the columns of the labels; empty when they have no names.
     reading : Reading or None
@@ -519,6 +401,7 @@ class GraphBatch(Sequence["GraphBatch"]):
         "indptr",
         "label_columns",
         "label_names",
+        "node_names",
         "node_ptr",
         "reading",
         "smiles",
@@ -530,6 +413,7 @@ class GraphBatch(Sequence["GraphBatch"]):
     attributes: Floats
     label_names: tuple[Hashable, ...]
     label_columns: tuple[str, ...]
+    node_names: NDArray[Any] | None
     reading: Reading | None
     smiles: NDArray[Any] | None
     _weights: Floats | None
@@ -670,11 +554,12 @@ class GraphBatch(Sequence["GraphBatch"]):
         self.attributes = read_only(arrays.attributes)
         self.reading, self._edge_labels = arrays.reading, arrays.edge_labels
         self.smiles = arrays.smiles
+        self.node_names = None if arrays.node_names is None else read_only(arrays.node_names)
 
     def _arrays(self) -> FlatGraphs:
         adjacency = Adjacency(self.indptr, self.indices, self._weights)
         nodes = (self._labels, self.label_names, self.attributes, self.reading)
-        others = (self._edge_labels, self.label_columns, self.smiles)
+        others = (self._edge_labels, self.label_columns, self.smiles, self.node_names)
         return FlatGraphs(self.node_ptr, adjacency, *nodes, *others)
 
     @property
@@ -822,7 +707,7 @@ class GraphBatch(Sequence["GraphBatch"]):
             wanted = repr(unknown[0]) if unknown else "nothing"
             raise InvalidInputError(
                 f"labels of {wanted} are wanted, but those of the graphs have "
-                f"{_columns_in_words(self.label_columns)}; choose among these, or read the graphs "
+                f"{columns_in_words(self.label_columns)}; choose among these, or read the graphs "
                 "with others"
             )
         places = [self.label_columns.index(name) for name in chosen]
@@ -844,11 +729,26 @@ class GraphBatch(Sequence["GraphBatch"]):
         values = checked_attributes(attributes, self.node_ptr, missing)
         return self._with(attributes=values, reading=None)
 
+    def with_node_names(self, names: Sequence[Hashable] | NDArray[Any] | None) -> GraphBatch:
+        """
+        Give a copy whose nodes have names, which tables, explanations and pages show.
+
+        There is a name for each node of the batch; or, where all graphs have as many nodes, for
+        each node of one, such as the regions of a brain.
+        """
+        if names is None:
+            return self._with(node_names=None)
+        sizes = self.node_counts
+        if len(names) == sizes[0] < self.n_nodes and (sizes == sizes[0]).all():
+            names = [*names] * self.n_graphs
+        check_one_each(names, self.n_nodes, "names", "node")
+        return self._with(node_names=node_name_array(names, self.node_ptr))
+
     def _with(self, **changes: Any) -> GraphBatch:
         return self._of_arrays(self._arrays()._replace(**changes))
 
     def _is_loop(self) -> NDArray[np.bool_]:
-        local: Ints = np.arange(self.n_nodes) - first_of_run(self.node_ptr)
+        local = numbers_of_nodes(self.node_ptr)
         return np.equal(self.indices, np.repeat(local, np.diff(self.indptr)))
 
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from operator import eq
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -152,6 +153,22 @@ def graph_of(node_ptr: Ints, node: int) -> int:
 
 def first_of_run(ptr: Ints) -> Ints:
     return np.repeat(ptr[:-1], np.diff(ptr))
+
+
+def numbers_of_nodes(node_ptr: Ints) -> Ints:
+    """Number of every node within its graph, from 0."""
+    return np.arange(node_ptr[-1]) - first_of_run(node_ptr)
+
+
+def node_name_array(names: Sequence[Any] | NDArray[Any], node_ptr: Ints) -> NDArray[Any] | None:
+    """Names of nodes, as integers or objects; None where they are the numbers of the nodes."""
+    numbers = numbers_of_nodes(node_ptr)
+    if isinstance(names, np.ndarray) and names.dtype.kind in "iu":
+        return None if np.array_equal(names, numbers) else names
+    listed, plain = list(names), numbers.tolist()
+    if listed == plain or (listed[0] == "0" and all(map(eq, listed, map(str, plain)))):
+        return None
+    return np.fromiter(listed, object, len(listed))
 
 
 def chunks(
@@ -315,3 +332,150 @@ FILL_IN = (
     "(without_attributes(), --no-attributes); models (RetGK, retgk fit and cv) fill in what was "
     'converted with missing="nan" by impute_attributes="mean" or "median"'
 )
+
+
+# What a GraphBatch is built from; nothing checks it again afterwards.
+
+MAX_GRAPH_SIZE = 2**31 - 1  # nodes are numbered by int32 within a graph
+MAX_INTEGER = 2**63 - 1
+
+
+def integers(values: Any, name: str) -> NDArray[Any]:
+    check_not_masked(values, name)
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} must be integers, got {array.dtype}")
+    if array.dtype == np.uint64 and array.size and array.max() > MAX_INTEGER:
+        raise InvalidInputError(f"{name} holds {array.max()}; the largest is {MAX_INTEGER}")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)
+
+
+def weight_array(weights: ArrayLike | None) -> Floats | None:
+    if weights is None:
+        return None
+    check_not_masked(weights, "weights")
+    return _floats(weights, "weights must be real numbers", copy=False)
+
+
+def _floats(values: ArrayLike, rule: str, copy: bool) -> Floats:
+    """Convert to float64; NumPy alone would drop the imaginary part of complex numbers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "c":
+        raise InvalidInputError(f"{rule}: got {values.dtype}")
+    convert = np.array if copy else np.asarray  # the latter copies where it must
+    try:
+        return convert(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{rule}: {error}") from error
+
+
+def checked_edges(edges: Any, name: str = "edges") -> NDArray[Any]:
+    pairs = integers(edges, name)
+    if pairs.size == 0:
+        return np.empty((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        hint = "; transpose them" if pairs.ndim == 2 and len(pairs) == 2 else ""
+        raise InvalidInputError(f"{name} must have shape (n_edges, 2), got {pairs.shape}{hint}")
+    return pairs
+
+
+def checked_node_ptr(node_ptr: ArrayLike) -> Ints:
+    nodes = integers(node_ptr, "node_ptr").astype(np.int64)
+    if nodes.ndim != 1 or len(nodes) == 0 or nodes[0] != 0:
+        raise InvalidInputError(f"node_ptr must be one-dimensional and start at 0, got {nodes}")
+    sizes = np.diff(nodes)
+    if (sizes < 1).any():
+        graph = int(np.flatnonzero(sizes < 1)[0])
+        raise InvalidInputError(f"graph {graph} has no nodes; drop it together with its target")
+    if (sizes > MAX_GRAPH_SIZE).any():
+        graph = int(np.argmax(sizes))
+        raise InvalidInputError(
+            f"graph {graph} has {sizes[graph]} nodes; the largest possible is {MAX_GRAPH_SIZE}"
+        )
+    return nodes
+
+
+def checked_labels(
+    labels: Any, node_ptr: Ints, missing: Missing = "error"
+) -> tuple[Codes | None, tuple[Hashable, ...]]:
+    """Encode one label per node: codes and vocabulary; None and () where there are none."""
+    if labels is None:
+        return None, ()
+    check_one_each(labels, int(node_ptr[-1]), "labels", "node")
+    codes, names = encode_labels(labels)
+    check_missing(missing)
+    if missing in KEPT_LABELS:
+        return with_one_missing_label(codes, names)
+    check_no_missing_label(codes, names, node_ptr)
+    return codes, names
+
+
+def checked_label_columns(
+    columns: Sequence[str], codes: Codes | None, names: Sequence[Hashable]
+) -> tuple[str, ...]:
+    """Names of the columns of labels, which are tuples where there are several columns."""
+    found = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
+        raise InvalidInputError(f"label_columns must be different names, got {found!r:.200}")
+    if found and codes is None:
+        raise InvalidInputError(
+            f"label_columns names {columns_in_words(found)}, but there are no labels; give some, "
+            "or leave it out"
+        )
+    odd = [name for name in names if not (isinstance(name, tuple) and len(name) == len(found))]
+    if len(found) > 1 and odd:
+        raise InvalidInputError(
+            f"label_columns names {columns_in_words(found)}, but the label {odd[0]!r:.80} is no "
+            f"tuple of {len(found)} values; give one value for each column"
+        )
+    return found
+
+
+def columns_in_words(columns: Sequence[str]) -> str:
+    if not columns:
+        return "no named columns"
+    return f"the column{'s' * (len(columns) > 1)} {', '.join(columns)}"
+
+
+def checked_attributes(
+    attributes: ArrayLike | None, node_ptr: Ints, missing: Missing = "error"
+) -> Floats:
+    """Copy attributes, which must be finite, or NaN if that is kept, and have one row per node."""
+    n_nodes = int(node_ptr[-1])
+    if attributes is None:
+        return np.empty((n_nodes, 0))
+    check_not_masked(attributes, "attributes")
+    rule = "attributes must be real numbers, the same count for every node"
+    values = _floats(attributes, rule, copy=True)
+    if values.ndim != 2 or len(values) != n_nodes:
+        hint = "; reshape(-1, 1) makes one attribute of them" if values.shape == (n_nodes,) else ""
+        raise InvalidInputError(
+            f"attributes must have shape ({n_nodes}, n_attributes), got {values.shape}{hint}"
+        )
+    check_missing(missing)
+    check_numbers(values, node_ptr, missing)
+    return values
+
+
+def checked_positions(key: Any, n_graphs: int) -> Ints:
+    """Positions, none of them negative, that an index or boolean array selects."""
+    keys = np.asarray(key)
+    if keys.ndim == 1 and keys.size == 0:
+        return np.empty(0, np.int64)
+    if keys.ndim != 1 or keys.dtype.kind not in "biu" or isinstance(key, tuple):
+        raise IndexError(
+            "graphs are selected by an integer, a slice, or a one-dimensional array of integers "
+            f"or booleans; got {type(key).__name__} of shape {keys.shape} and {keys.dtype}"
+        )
+    if keys.dtype.kind == "b":
+        if len(keys) != n_graphs:
+            raise IndexError(f"got {len(keys)} booleans to select from {n_graphs} graphs")
+        return np.flatnonzero(keys)
+    outside = (keys >= n_graphs) | (keys < -n_graphs)
+    if outside.any():
+        raise IndexError(f"graph {keys[outside][0]} is out of range for {n_graphs} graphs")
+    positions = keys.astype(np.int64)
+    return np.where(positions < 0, positions + n_graphs, positions)
+
+
+Labels = Sequence[Hashable] | NDArray[Any]
+"""One label for each node."""

@@ -13,9 +13,9 @@ from scipy.sparse import issparse, sparray, spmatrix
 from retgk._runtime.parameters import FLAG, NONE, Constraints, Number, check_parameters
 from retgk.array_types import Floats, Ints
 from retgk.errors import InputWarning, InvalidInputError, warn_user
-from retgk.graphs.batch import GraphBatch, checked_edges, integers
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Negative, Symmetrize, unsigned_weights
-from retgk.graphs.flat import Missing, check_not_masked, offsets
+from retgk.graphs.flat import Missing, check_not_masked, checked_edges, integers, offsets
 from retgk.io.objects import (
     LocalEdges,
     batch_from_local_edges,

@@ -15,15 +15,9 @@ from retgk._runtime.array_files import read_arrays, write_arrays
 from retgk._runtime.fields import Arrays, flatten, unflatten
 from retgk._runtime.files import file_digest
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import (
-    FlatGraphs,
-    GraphBatch,
-    checked_label_columns,
-    flat_arrays,
-    trusted_batch,
-    with_reading,
-)
+from retgk.graphs.batch import FlatGraphs, GraphBatch, flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
+from retgk.graphs.flat import checked_label_columns
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import GraphDataset
 

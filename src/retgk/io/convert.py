@@ -19,7 +19,7 @@ from retgk.io.dataset import GraphDataset
 from retgk.io.formats import readable_endings
 from retgk.io.grakel import from_grakel
 from retgk.io.molecules import from_smiles
-from retgk.io.networkx import from_igraph, from_networkx, networkx_graph
+from retgk.io.networkx import from_igraph, from_networkx, networkx_graph, own_names
 from retgk.io.objects import (
     is_from_package,
     is_grakel,
@@ -325,7 +325,8 @@ def to_networkx(graphs: GraphsLike) -> "list[nx.Graph]":
     Returns
     -------
     list of networkx.Graph
-        One graph each, with nodes numbered from 0. Nodes have the attribute "label"
+        One graph each, with nodes called by `node_names`, or numbered from 0 where there are none
+        or two are the same. Nodes have the attribute "label"
         where the batch has labels, and "attributes", a list of numbers, where it has
         attributes; edges have the attribute "weight" where the batch is weighted, and "label"
         where edges have labels. ``as_batch(found, label="label", attributes="attributes",
@@ -352,8 +353,8 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
     Returns
     -------
     list of igraph.Graph
-        One graph each, with the vertex attributes "label" and "attributes" and the edge attributes
-        "weight" and "label" where there are any, as in `to_networkx`.
+        One graph each, with the vertex attributes "name", "label" and "attributes" and the edge
+        attributes "weight" and "label" where there are any, as in `to_networkx`.
 
     Examples
     --------
@@ -369,6 +370,7 @@ def to_igraph(graphs: GraphsLike) -> "list[igraph.Graph]":
         made = igraph_package.Graph(n=graph.n_nodes, edges=plain.pairs)
         weights = plain.weights if batch.is_weighted else None
         for where, name, values in (
+            (made.vs, "name", own_names(graph)),
             (made.vs, "label", plain.labels),
             (made.vs, "attributes", plain.attributes),
             (made.es, "weight", weights),

@@ -22,6 +22,7 @@ from retgk.io.objects import (
     data_frame,
     missing_graph_error,
     short_repr,
+    with_names,
 )
 
 _MOST_NAMES = 10
@@ -130,6 +131,8 @@ def from_dataframe(
     on_edges = {"weight": weight, "edge_label": edge_label, "negative": negative}
     form = {"symmetrize": symmetrize, "missing": missing}
     batch.reading = reading_of("dataframe", {**named, **on_edges, **form})
+    called = [name for _, name in keys.nodes]
+    batch = with_names(batch, [called[row] for row in np.argsort(position).tolist()], negative)
     warn_of_distinct_labels(batch)
     return (batch, list(keys.graphs)) if return_ids else batch
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from retgk.array_types import Flags, Ints
 from retgk.errors import InvalidInputError, LeftOutWarning, warn_user
-from retgk.graphs.batch import GraphBatch, checked_positions
-from retgk.graphs.flat import is_missing
+from retgk.graphs.batch import GraphBatch
+from retgk.graphs.flat import checked_positions, is_missing
 
 
 @dataclass(frozen=True, eq=False)

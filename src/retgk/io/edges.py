@@ -36,6 +36,7 @@ from retgk.io.objects import (
     batch_from_local_edges,
     each_edge_once,
     plain_graph,
+    with_names,
 )
 from retgk.io.tables import cells_of, delimiter_in, is_number, number_in, whole_number
 
@@ -150,19 +151,22 @@ class _Edges:
         self.width = max(self.width, 2 + len(others) * (others != [_NO_DATA]))
 
     def graph(self, path: Path, options: "_Options") -> GraphBatch:
-        ends = self._rank()[np.array(self.ends, np.int64).reshape(-1, 2)]
+        rank, names = self._rank(), list(self.numbers)
+        ends = rank[np.array(self.ends, np.int64).reshape(-1, 2)]
         labels = options.columns.names.of_columns(
             list(zip(*self.labels, strict=True)), lambda edge: f"{path}, edge {edge}"
         )
         edges = LocalEdges(ends, np.array(self.weights) if self.weights else None, labels)
         if options.leaves_out_weights:
             edges = each_edge_once(edges, str(path))
-        return batch_from_local_edges(
-            [len(self.numbers)],
+        batch = batch_from_local_edges(
+            [len(names)],
             [edges],
             negative=options.negative,
             symmetrize=options.symmetrize or EITHER,
         )
+        called = [names[number] for number in np.argsort(rank).tolist()]
+        return with_names(batch, called, options.negative)
 
     def starts_with_header(self) -> bool:
         first, others = list(self.numbers)[:2], list(self.numbers)[2:]
@@ -398,8 +402,9 @@ def numbered_graph(path: Path) -> GraphBatch | None:
         return None
     ends = np.concatenate(pieces)
     del pieces
-    n_nodes, ranks = _ranks(ends)
-    return GraphBatch.from_edges(n_nodes, ranks.reshape(-1, 2), symmetrize=True)
+    names, ranks = _ranks(ends)
+    batch = GraphBatch.from_edges(len(names), ranks.reshape(-1, 2), symmetrize=True)
+    return batch.with_node_names(names)
 
 
 def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
@@ -407,16 +412,16 @@ def _end_of(pattern: re.Pattern[bytes], text: bytes, start: int) -> int:
     return start if found is None else found.end()
 
 
-def _ranks(ends: NDArray[Any]) -> tuple[int, NDArray[Any]]:
+def _ranks(ends: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """All numbers in order, and the place of every end among them."""
     largest = int(ends.max())
     if largest > _TABLE_PER_END * len(ends):
-        names, ranks = np.unique(ends, return_inverse=True)
-        return len(names), ranks
+        return np.unique(ends, return_inverse=True)
     is_there = np.zeros(largest + 1, np.bool_)
     is_there[ends] = True
     rank = np.cumsum(is_there, dtype=np.int32)
     rank -= 1
-    return int(rank[-1]) + 1, rank[ends]
+    return np.flatnonzero(is_there), rank[ends]
 
 
 # The format

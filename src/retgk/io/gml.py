@@ -84,7 +84,10 @@ def _node_links(graph: Any, place: str) -> dict[str, Any]:
                     f"{place}, {kind} {number} should be a list in square brackets, with a number "
                     f"for {' and '.join(ends)}"
                 )
-    return {"graph": graph, "nodes": nodes, "links": links, "directed": graph.get("directed")}
+    found = {"graph": graph, "nodes": nodes, "links": links, "directed": graph.get("directed")}
+    names = [node.get("label") for node in nodes]  # what networkx and Gephi call nodes
+    is_named = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    return {**found, "names": names} if is_named else found
 
 
 def write_gml(graphs: GraphBatch, folder: PathLike, *, stem: str = "graph") -> list[Path]:

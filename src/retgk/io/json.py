@@ -31,9 +31,9 @@ from retgk._runtime.files import atomic_path, text_lines, unpacked_bytes
 from retgk._runtime.names import names_there, near_names
 from retgk.array_types import Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch, checked_edges, with_reading
+from retgk.graphs.batch import GraphBatch, with_reading
 from retgk.graphs.edges import EITHER, Negative, Symmetrize
-from retgk.graphs.flat import Missing, graph_of, offsets
+from retgk.graphs.flat import Missing, checked_edges, graph_of, offsets
 from retgk.graphs.reading import reading_of
 from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, PathLike, label_remedy
@@ -50,6 +50,7 @@ from retgk.io.objects import (
     plain_graph,
     short_repr,
     stack_attributes,
+    with_names,
 )
 
 Value = tuple[str, Any]
@@ -431,6 +432,7 @@ class NodeLinks(GraphReader):
         super().__init__(*options)
         self._values: list[list[Any]] = [[] for _ in self.columns.names]
         self._ids: list[list[Any]] = []
+        self._called: list[list[Any]] = []
 
     def _add_structure(self, place: str, value: dict[str, Any], is_directed: bool) -> None:
         nodes: Any = value.get("nodes")
@@ -443,6 +445,8 @@ class NodeLinks(GraphReader):
         if len(position) < len(ids):
             raise InvalidInputError(f"{place}: two nodes have the same id")
         self._add_node_values(place, nodes, ids)
+        names = value.get("names")  # of GML, where an id is a number
+        self._called.append(names if isinstance(names, list) and len(names) == len(ids) else ids)
         edges = self._linked(place, links, position)
         if not is_directed:
             edges = edges._replace(edges=np.sort(edges.edges, axis=1))
@@ -513,6 +517,7 @@ class NodeLinks(GraphReader):
             symmetrize=self.symmetrize,
             missing=self.missing,
         )
+        batch = with_names(batch, list(chain.from_iterable(self._called)), self.negative)
         how = {
             "label": self.columns.label,
             "attributes": self.columns.attributes,

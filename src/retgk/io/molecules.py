@@ -399,6 +399,7 @@ class SmilesReading:
     """What to read of a file of molecules; the fields are arguments of `read_graphs`."""
 
     smiles_column: str | None = None
+    name_column: str | None = None
     target_column: str | Sequence[str] | None = None
     skip_invalid: bool = False
     chemistry: Chemistry = "full"
@@ -467,6 +468,7 @@ def dataset_of_molecules(
         _with_column(found.graphs, reading),
         targets,
         "",
+        _said_of_names(path, reading),
         graph_names=[molecule.name for molecule in molecules],
         rows=rows,
         target_names=names,
@@ -504,6 +506,15 @@ def _targets_of(
 
 def _are_identifiers(numbers: NDArray[Any]) -> bool:
     return numbers.dtype.kind == "i" and 2 < len(numbers) == len(np.unique(numbers))
+
+
+def _said_of_names(path: Path, reading: SmilesReading) -> str:
+    """Which column the names of molecules are from."""
+    if not _is_table(path, reading):
+        return ""
+    columns = [name.strip() for name in next(table_rows(path))[1]]
+    at = _name_column(columns, reading, path)
+    return "" if at is None else f"Graphs are named by the column {columns[at]!r}."
 
 
 class StreamPiece(NamedTuple):
@@ -590,18 +601,20 @@ def has_column(path: Path, name: str) -> bool:
 
 
 def _molecules(path: Path, reading: SmilesReading) -> Iterator[FileMolecule]:
-    is_named = reading.smiles_column is not None or reading.target_column is not None
-    if is_named or ending_of(path) in TABLES or _is_smiles_table(Sample(path)):
-        found = _table_molecules(path, reading)
-    else:
-        found = _listed_molecules(path)
-    for molecule in found:
+    read = _table_molecules if _is_table(path, reading) else _listed_molecules
+    for molecule in read(path, reading):
         if len(molecule.smiles) > _MOST_LETTERS:
             raise InvalidInputError(
                 f"{path}, line {molecule.line}: a molecule of {len(molecule.smiles)} letters, for "
                 f"which RDKit takes gigabytes; up to {_MOST_LETTERS} are read"
             )
         yield molecule
+
+
+def _is_table(path: Path, reading: SmilesReading) -> bool:
+    columns = (reading.smiles_column, reading.target_column, reading.name_column)
+    is_named = columns != (None, None, None)
+    return is_named or ending_of(path) in TABLES or _is_smiles_table(Sample(path))
 
 
 def _heading(line: str) -> list[str]:
@@ -633,7 +646,7 @@ def _table_molecules(path: Path, reading: SmilesReading) -> Iterator[FileMolecul
     rows = table_rows(path)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     smiles_at = column_position(names, reading.smiles_column or "smiles", path, "smiles_column")
-    name_at = next((at for at, name in enumerate(names) if name.lower() == "name"), None)
+    name_at = _name_column(names, reading, path)
     _, columns, is_every = _columns_of(path, reading)
     is_single = not is_every and isinstance(reading.target_column, str)
     value: str | tuple[str, ...] | None = None
@@ -674,7 +687,23 @@ def _columns_of(
     return names, [(at, names[at]) for at in places], False
 
 
-def _listed_molecules(path: Path) -> Iterator[FileMolecule]:
+_IDENTIFIERS = (
+    *("name", "id", "identifier", "molecule_name", "mol_name", "compound_name", "title"),
+    *("mol_id", "molecule_id", "compound_id", "chembl_id", "molecule_chembl_id", "cid"),
+)
+"""Headings of the column that names molecules, the likeliest first."""
+
+
+def _name_column(columns: list[str], reading: SmilesReading, path: Path) -> int | None:
+    if reading.name_column is not None:
+        return column_position(columns, reading.name_column, path, "name_column")
+    targets = reading.target_column
+    taken = {reading.smiles_column, *([targets] if isinstance(targets, str) else targets or ())}
+    free = [re.sub(r"[\W_]+", "_", own.lower()) * (own not in taken) for own in columns]
+    return next((free.index(name) for name in _IDENTIFIERS if name in free), None)
+
+
+def _listed_molecules(path: Path, _: SmilesReading) -> Iterator[FileMolecule]:
     is_first = True
     for number, line in text_lines(path):
         text = line.strip()

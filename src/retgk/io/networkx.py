@@ -34,6 +34,7 @@ from retgk.io.objects import (
     plain_graph,
     remembers,
     short_repr,
+    with_names,
 )
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def from_networkx(
     node_columns.warn_if_unused(_names(map(_data_of_nodes, found)), attributes)
     edge_names.warn_if_unused(_names(map(_data_of_edges, found)), weight)
     batch.reading = reading_of("networkx", {"categorical": values.categorical})
-    return batch
+    return with_names(batch, list(chain.from_iterable(found)), negative)
 
 
 def _names(data: Iterable[Iterable[dict[Any, Any]]]) -> Iterator[Any]:
@@ -327,7 +328,15 @@ def networkx_graph(batch: GraphBatch, weighted: bool) -> Any:
     for name, values in on_edges:
         if values is not None:
             nx.set_edge_attributes(graph, dict(zip(found.pairs, values, strict=True)), name)
-    return graph
+    names = own_names(batch)
+    return graph if names is None else nx.relabel_nodes(graph, dict(enumerate(names)))
+
+
+def own_names(batch: GraphBatch) -> list[Any] | None:
+    """Names of the nodes of a batch of one, by which a package can call them; else None."""
+    names = [] if batch.node_names is None else batch.node_names.tolist()
+    is_named = len(set(names)) == len(names) and not any(map(is_missing, names))
+    return names if names and is_named else None
 
 
 # Graphs of python-igraph
@@ -402,7 +411,15 @@ def from_igraph(
     on_edges = chain.from_iterable(graph.es.attributes() for graph in found)
     edge_names.warn_if_unused(on_edges, weight)
     batch.reading = reading_of("igraph", {"categorical": values.categorical})
-    return batch
+    names = [_vertex_names(graph) for graph in found]
+    return with_names(batch, list(chain.from_iterable(names)), negative)
+
+
+def _vertex_names(graph: Any) -> list[Any]:
+    """What igraph calls vertices: "name" where all have one of their own, else their numbers."""
+    names = list(graph.vs["name"]) if "name" in graph.vs.attributes() else []
+    is_named = len(set(map(str, names))) == graph.vcount() and None not in names
+    return names if is_named else list(range(graph.vcount()))
 
 
 def _edges(

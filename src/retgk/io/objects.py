@@ -28,6 +28,7 @@ from retgk.graphs.flat import (
     graph_of,
     is_missing,
     joined_weights,
+    node_name_array,
     offsets,
     union_of_names,
 )
@@ -615,6 +616,17 @@ def _joined_labels(graphs: list[LocalEdges]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return list(itertools.chain.from_iterable(parts))
+
+
+def with_names(batch: GraphBatch, names: Sequence[Any], negative: Negative) -> GraphBatch:
+    """Name the nodes; a graph with a part for negative edges has each node twice."""
+    if negative != "split":
+        return batch.with_node_names(names)
+    ptr = batch.node_ptr // 2
+    if node_name_array(names, ptr) is None:
+        return batch
+    twice = (2 * [*names[start:stop]] for start, stop in itertools.pairwise(ptr.tolist()))
+    return batch.with_node_names(list(chain.from_iterable(twice)))
 
 
 # One graph of a batch in Python's own values, for packages and files

@@ -17,17 +17,12 @@ from retgk._runtime.names import optional_module
 from retgk._runtime.parameters import Whole, check_parameters
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import (
-    GraphBatch,
-    checked_label_columns,
-    flat_arrays,
-    trusted_batch,
-    with_reading,
-)
+from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch, with_reading
 from retgk.graphs.edges import EdgeLabels
 from retgk.graphs.flat import (
     check_no_missing_label,
     check_numbers,
+    checked_label_columns,
     encode_labels,
     lacks_part,
     offsets,

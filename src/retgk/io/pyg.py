@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import GraphBatch, checked_edges
+from retgk.graphs.batch import GraphBatch
 from retgk.graphs.edges import Negative, Symmetrize
-from retgk.graphs.flat import Missing, graph_of, offsets
+from retgk.graphs.flat import Missing, checked_edges, graph_of, offsets
 from retgk.graphs.reading import reading_of
 from retgk.io.objects import (
     EdgeLabelName,

@@ -92,10 +92,11 @@ def read_graphs(
           `from_numpy`; ``variable``, the name of the matrix to read of a ``.mat`` or ``.npz``
           file, of which all variables are graphs by default.
         - SMILES, SDF, MOL: ``smiles_column``, the column of a table, "smiles" by default, in any
-          letter case; ``skip_invalid``, whether to leave out molecules that RDKit cannot read, and
-          those without a molecule or target, with a warning that lists them; ``chemistry``,
-          ``stereo``, ``largest_fragment``, ``bond_orders``, ``bond_types``, ``add_hydrogens`` and
-          ``atom_attributes``, as in `from_rdkit`.
+          letter case; ``name_column``, that of the names, by default "name", "id" or the like,
+          where there is one; ``skip_invalid``, whether to leave out molecules that RDKit cannot
+          read, and those without a molecule or target, with a warning that lists them;
+          ``chemistry``, ``stereo``, ``largest_fragment``, ``bond_orders``, ``bond_types``,
+          ``add_hydrogens`` and ``atom_attributes``, as in `from_rdkit`.
         - Molecules and GraphML: ``n_jobs``, processes that read where there is much; None for one,
           -1 for all cores. It changes no result.
 

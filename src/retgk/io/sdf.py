@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from retgk._runtime.files import check_size, text_lines
+from retgk._runtime.files import text_lines
 from retgk.errors import InvalidInputError
 from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, Sample
@@ -49,14 +49,6 @@ def _read(files: list[Path], *, n_jobs: int | None = None, **options: Any) -> Gr
 def molecule_of_block(text: str) -> Any:
     """Molecule of a record, or None; hydrogens that it lists are left out, as those of SMILES."""
     return rdkit_chem().MolFromMolBlock(text) if text else None
-
-
-def sdf_smiles(path: Path, max_bytes: int | None = None) -> list[str]:
-    """SMILES of the molecules of a file, empty where RDKit cannot read one."""
-    check_size([path], _MEMORY_FACTOR, max_bytes)
-    chem = rdkit_chem()
-    found = (molecule_of_block(record.block) for record in _records(path))
-    return ["" if molecule is None else chem.MolToSmiles(molecule) for molecule in found]
 
 
 def _records(path: Path) -> Iterator[_Record]:

@@ -25,15 +25,16 @@ from retgk._runtime.files import (
 from retgk._runtime.parallel import progress_bar
 from retgk.array_types import Codes, Floats, Ints
 from retgk.errors import InvalidInputError, warn_of
-from retgk.graphs.batch import (
-    FlatGraphs,
-    GraphBatch,
+from retgk.graphs.batch import FlatGraphs, GraphBatch, trusted_batch
+from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
+from retgk.graphs.flat import (
     checked_attributes,
     checked_labels,
-    trusted_batch,
+    encode_labels,
+    first_of_run,
+    graph_of,
+    offsets,
 )
-from retgk.graphs.edges import Adjacency, EdgeLabels, Negative, Symmetrize
-from retgk.graphs.flat import encode_labels, first_of_run, graph_of, offsets
 from retgk.io.cache import ReadOptions, with_options
 from retgk.io.dataset import LEAVE_OUT, GraphDataset, rows_without
 from retgk.io.formats import Format, label_remedy

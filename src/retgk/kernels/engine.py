@@ -122,6 +122,7 @@ class NodeFeatures:
             labels=None if arrays.labels is None else arrays.labels[nodes],
             attributes=arrays.attributes[nodes],
             edge_labels=None,
+            node_names=None,
         )
         known = self.probabilities_of_nodes(nodes)
         whole = replace(self, walks=replace(self.walks, nodes=None))

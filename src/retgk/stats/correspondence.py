@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import fdtri
@@ -44,6 +45,17 @@ def check_same_nodes(batch: GraphBatch) -> None:
             f"graph 0 has {counts[0]} nodes, graph {graph} has {counts[graph]}: nodes correspond "
             "only where all graphs have the same ones, in the same order; leave out "
             "nodes_correspond"
+        )
+    if batch.node_names is None:
+        return
+    rows = batch.node_names.reshape(len(batch), -1)
+    if (differ := (rows != rows[0]).any(axis=1)).any():
+        graph = int(np.argmax(differ))
+        node = int(np.argmax(rows[graph] != rows[0]))
+        raise InvalidInputError(
+            f"node {node} is {rows[0, node]!s:.80} in graph 0 and {rows[graph, node]!s:.80} in "
+            f"graph {graph}: nodes correspond only where all graphs have the same ones, in the "
+            "same order; put them in one order, or leave out nodes_correspond"
         )
 
 
@@ -346,12 +358,19 @@ class NodeTable:
     mean_strengths : ndarray, shape (n_nodes, n_groups)
         Mean sum of the weights of the edges of the node, in every group (association: in all
         graphs).
+    names : ndarray, shape (n_nodes,), or None
+        What nodes are called, where graphs have names of nodes.
     """
 
     effect: Floats
     p_value: Floats
     corrected_p_value: Floats
     mean_strengths: Floats
+    names: NDArray[Any] | None = None
+
+    def name(self, node: int) -> str:
+        """What a node is called, or its number."""
+        return str(node if self.names is None else self.names[node])
 
     def __len__(self) -> int:
         return len(self.effect)
@@ -360,6 +379,7 @@ class NodeTable:
         """Columns as plain lists, for JSON: None stands for infinite effects."""
         return {
             "node": list(range(len(self))),
+            **({} if self.names is None else {"name": list(map(str, self.names))}),
             "effect": [finite_or_none(value) for value in self.effect.tolist()],
             "p_value": self.p_value.tolist(),
             "corrected_p_value": self.corrected_p_value.tolist(),
@@ -434,7 +454,12 @@ def node_table(
         np.concatenate([part.single for part in parts]),
         step_down_p_values(standardised),
         mean_strengths,
+        _common_names(kernels.features.batch, n_nodes),
     )
+
+
+def _common_names(batch: GraphBatch, n_nodes: int) -> NDArray[Any] | None:
+    return None if batch.node_names is None else batch.node_names[:n_nodes]
 
 
 def mean_strengths(weights: EdgeWeights, groups: Floats) -> Floats:

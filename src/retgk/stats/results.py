@@ -431,16 +431,21 @@ class PopulationTest:
         """What is found of nodes, edges and subnetworks."""
         if self.nodes is None or self.edges is None:
             return []
-        ends = [f"{a}-{b}" for a, b in self.edges.ends.tolist()]
+        name = self.nodes.name
+        ends = [f"{name(a)}-{name(b)}" for a, b in self.edges.ends.tolist()]
         of_networks = np.array([own.corrected_p_value for own in self.subnetworks])
         networks = [
-            f"of {own.n_edges} edges between nodes {_shown(own.nodes)}" for own in self.subnetworks
+            f"of {own.n_edges} edges between nodes {_shown(list(map(name, own.nodes)))}"
+            for own in self.subnetworks
         ]
         sizes = np.array([own.mass for own in self.subnetworks])
         edges = (self.edges.corrected_p_value, np.abs(self.edges.statistic))
         return [
             self._line_of(
-                "node", range(len(self.nodes)), self.nodes.corrected_p_value, self.nodes.effect
+                "node",
+                list(map(name, range(len(self.nodes)))),
+                self.nodes.corrected_p_value,
+                self.nodes.effect,
             ),
             self._line_of("edge", ends, *edges),
             self._line_of("subnetwork", networks, of_networks, sizes),
@@ -464,6 +469,6 @@ class PopulationTest:
         )
 
 
-def _shown(nodes: tuple[int, ...]) -> str:
-    listed = ", ".join(map(str, nodes[:_MANY]))
+def _shown(nodes: Sequence[str]) -> str:
+    listed = ", ".join(nodes[:_MANY])
     return listed + ", ..." * (len(nodes) > _MANY)

@@ -264,8 +264,8 @@ def two_sample_test(
         `depths`, `engine` and `options` have no meaning. By default they are RetGK's, at several
         bandwidths and depths.
     compare : {"both", "graphs", "nodes"}, default="both"
-        "graphs" compares populations by K_2 on mean embeddings, which sees any difference of their
-        distributions. "nodes" compares the means of all nodes, by inner products of mean
+        "graphs" compares populations by K_2 on mean embeddings, which sees any difference of the
+        distributions of these. "nodes" compares the means of all nodes, by inner products of mean
         embeddings; every graph counts the same. It sees differences of the mean alone, and those
         more easily where graphs vary much. "both" combines the two, and ``kernels`` of the result
         says what each found.
@@ -557,8 +557,8 @@ def _group_test(
         codes=found.codes,
         effect=effect,
         group_names=found.names,
-        graph_names=found.graph_names,
         are_apart=found.are_apart,
+        graph_names=found.graph_names,
         affinities=affinities(work.mean_kernel, found.codes, design.units),
         evidence=work.evidence(found.codes),
         **tables,

@@ -12,8 +12,8 @@ from retgk._runtime.parameters import WALKS, WEIGHT_RANGE, check_parameters
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
 from retgk.errors import InvalidInputError
-from retgk.graphs.batch import MAX_GRAPH_SIZE, GraphBatch, flat_arrays, trusted_batch
-from retgk.graphs.flat import graph_of
+from retgk.graphs.batch import GraphBatch, flat_arrays, trusted_batch
+from retgk.graphs.flat import MAX_GRAPH_SIZE, graph_of
 from retgk.io.convert import as_batch
 from retgk.walks.exact import exact_return_probabilities, published_return_probabilities
 from retgk.walks.monte_carlo import (
