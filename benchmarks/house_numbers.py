@@ -22,9 +22,9 @@ PACKAGE = ROOT / "src" / "retgk"
 REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
-    "Python files in src": 133,
-    "lines of Python in src": 47_013,
-    "lines of Python and C++ with reproduction": 58_401,
+    "Python files in src": 134,
+    "lines of Python in src": 47_021,
+    "lines of Python and C++ with reproduction": 58_409,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,

@@ -36,7 +36,7 @@ from retgk._runtime.fields import flatten
 from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.errors import InputWarning
 from retgk.estimators import predictor
-from retgk.estimators.predictor import Estimate, FitSize, estimate
+from retgk.estimators.fit_cost import Estimate, FitSize, estimate
 from retgk.io import to_networkx
 from retgk.kernels import (
     ExponentialGraphKernel,

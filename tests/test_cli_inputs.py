@@ -34,7 +34,7 @@ from retgk.cli.options import Common, Reading
 from retgk.cli.splits import read_split
 from retgk.datasets import make_graph_classification, save_tudataset
 from retgk.errors import InvalidInputError
-from retgk.estimators.predictor import Estimate
+from retgk.estimators.fit_cost import Estimate
 from retgk.io import write_parquet
 from retgk.io.formats import format_of
 from retgk.io.json import write_json
@@ -983,7 +983,7 @@ def test_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_inside")
 @pytest.mark.filterwarnings("always")
 def test_long_fits(options: str, expected: tuple[float, ...], advice: str, monkeypatch) -> None:
-    monkeypatch.setattr("retgk.estimators.predictor.estimate", lambda *_: Estimate(*expected))
+    monkeypatch.setattr("retgk.estimators.fit_cost.estimate", lambda *_: Estimate(*expected))
     result = invoke(*f"cv small.parquet --folds 3 {options}".split())
     assert result.exit_code == 0
     assert advice in result.stderr

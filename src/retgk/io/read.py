@@ -31,7 +31,7 @@ from retgk.io.formats import (
     reading_options,
     text_of_name,
 )
-from retgk.io.tables import with_targets
+from retgk.io.tables import single_column, with_targets
 
 
 def read_graphs(
@@ -149,16 +149,7 @@ def read_graphs(
     warn_of_distinct_labels(dataset.graphs)
     if targets is None:
         return dataset
-    return with_targets(dataset, Path(targets), _single(target_column), max_bytes)
-
-
-def _single(column: str | Sequence[str] | None) -> str | None:
-    if column is None or isinstance(column, str):
-        return column
-    raise InvalidInputError(
-        f"target_column names {len(column)} columns, which are read of tables of molecules alone; "
-        "give one column of the file of targets"
-    )
+    return with_targets(dataset, Path(targets), single_column(target_column), max_bytes)
 
 
 # In a process of its own

@@ -10,7 +10,7 @@ from retgk.io.dataset import GraphDataset
 from retgk.io.formats import Format, Sample
 from retgk.io.molecules import FileMolecule, SmilesReading, dataset_of_molecules
 from retgk.io.rdkit import rdkit_chem
-from retgk.io.tables import column_position
+from retgk.io.tables import column_position, single_column
 
 _END = "$$$$"
 _MOST_LETTERS = 1 << 21  # some twenty thousand atoms
@@ -30,7 +30,7 @@ def _read(files: list[Path], *, n_jobs: int | None = None, **options: Any) -> Gr
     (path,), reading = files, SmilesReading(**options)
     records = list(_records(path))
     names = list(dict.fromkeys(name for record in records for name in record.properties))
-    target = reading.target_column
+    target = single_column(reading.target_column)
     if target is not None and records:
         target = names[column_position(names, target, path, "target_column")]
     molecules = []

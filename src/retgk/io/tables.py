@@ -754,3 +754,12 @@ def _whole_lines(member: Member, chunks: Iterable[bytes]) -> Iterator[bytes | me
             )
     if rest:
         yield rest + b"\n"
+
+
+def single_column(column: str | Sequence[str] | None) -> str | None:
+    if column is None or isinstance(column, str):
+        return column
+    raise InvalidInputError(
+        f"target_column names {len(column)} columns, which are read of tables of molecules alone; "
+        "give one"
+    )
