@@ -31,7 +31,7 @@ CEILINGS = {
     "test files": 85,
     "lines of tests": 34_448,
 }
-TRACED = {"fit": (32, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (44, 24)}
+TRACED = {"fit": (33, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (45, 24)}
 """Files that a job enters, and how deep its calls go."""
 
 

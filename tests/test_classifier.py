@@ -35,7 +35,7 @@ from retgk import (
 from retgk._runtime.fields import flatten
 from retgk.datasets import load_tudataset, make_graph_classification
 from retgk.errors import InputWarning
-from retgk.estimators import predictor
+from retgk.estimators import fit_cost, predictor
 from retgk.estimators.fit_cost import Estimate, FitSize, estimate
 from retgk.io import to_networkx
 from retgk.kernels import (
@@ -559,7 +559,7 @@ MANY = {"n_steps": tuple(range(1, 14))}
     ],
 )
 def test_warnings_name_what_makes_it_smaller(options, found, about, monkeypatch):
-    monkeypatch.setattr(predictor, "estimate", lambda *_: Estimate(*found))
+    monkeypatch.setattr(fit_cost, "estimate", lambda *_: Estimate(*found))
     with pytest.warns(InputWarning) as caught:
         of_retgk(GraphClassifier, **{**OPTIONS, **options}).fit(DATA)
     assert_names(str(caught[0].message), about)
@@ -567,7 +567,7 @@ def test_warnings_name_what_makes_it_smaller(options, found, about, monkeypatch)
 
 def test_no_warning_of_short_work_nor_twice_of_walks(monkeypatch):
     for found in ((1.0, 1.0, 1.0, 1.0), (700.0, 1.0, 1.0, 1.0)):
-        monkeypatch.setattr(predictor, "estimate", lambda *_, found=found: Estimate(*found))
+        monkeypatch.setattr(fit_cost, "estimate", lambda *_, found=found: Estimate(*found))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             of_retgk(GraphClassifier, **OPTIONS).fit(DATA)
