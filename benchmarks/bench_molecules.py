@@ -20,7 +20,6 @@ from benchmarks.molecule_sets import load_set, sets_in
 from benchmarks.records import FOLDER, add_record, read_records
 from retgk import compare
 from retgk.io import from_smiles
-from retgk.io.molecules import molecule_scaffolds
 from retgk.model_selection import scaffold_folds, scaffold_split
 
 N_FOLDS = 5
@@ -41,17 +40,16 @@ def splits_of(name, data):
 
 
 def folds_of(data, split):
-    """Folds as `compare` takes them, and groups that inner folds keep together too."""
+    """Folds as `compare` takes them."""
     if split == "random":
-        return N_FOLDS, None
+        return N_FOLDS
     if split == "once":
         every = np.arange(len(data.smiles))
-        return [(every[: data.n_train], every[data.n_train :])], None
+        return [(every[: data.n_train], every[data.n_train :])]
     if split == "ogb-scaffold":
         train, validation, test = scaffold_split(data.smiles)
-        return [(np.union1d(train, validation), test)], None
-    groups = np.unique(molecule_scaffolds(data.smiles), return_inverse=True)[1]
-    return scaffold_folds(data.smiles, N_FOLDS), groups
+        return [(np.union1d(train, validation), test)]
+    return scaffold_folds(data.smiles, N_FOLDS)
 
 
 def metrics_of(data):
@@ -62,7 +60,7 @@ def metrics_of(data):
 
 
 def record_of(name, data, split, method):
-    folds, groups = folds_of(data, split)
+    folds = folds_of(data, split)
     table = compare(
         from_smiles(data.smiles),
         data.targets,
@@ -70,7 +68,6 @@ def record_of(name, data, split, method):
         task="regression" if data.is_regression else "classification",
         metrics=metrics_of(data),
         folds=folds,
-        groups=groups,
         time_limit=SECONDS,
         n_jobs=1,
     )
