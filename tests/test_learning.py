@@ -689,6 +689,10 @@ def test_values_of_equal_graphs_may_differ_a_little():
     model = GraphRegressor(candidates=None, C=1)
     assert told_of(graphs, [1, 1.5, 1, 2, 3, 4, 5, 6.0], model) == ""
     assert_names(told_of(graphs, [1, 5.5, 1, 2, 3, 4, 5, 6.0], model), ("1 group", "5.5"))
+    # the first differs a little from each of the others, which differ from each other
+    three = as_batch([nx.cycle_graph(3)] * 3 + [nx.path_graph(n) for n in range(2, 7)])
+    said = told_of(three, [3, 1.8, 4.2, 1, 2, 3, 4, 5.0], model)
+    assert_names(said, ("graph 1 with 1.8", "graph 2 with 4.2"))
 
 
 def test_what_tells_graphs_apart_is_no_contradiction():

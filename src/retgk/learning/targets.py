@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -244,19 +245,23 @@ def warn_of_contradictions(data: TrainingSet, regression: bool, n_jobs: int | No
     codes = codes.astype(np.float64).reshape(len(targets), -1)
     apart = np.nanstd(codes, axis=0) if regression else np.zeros(1)
 
-    def differ(members: Ints) -> bool:  # gaps differ from nothing
+    def differing(members: Ints) -> NDArray[np.bool_]:
+        """Targets that differ among some graphs; gaps differ from nothing."""
         some = codes[members]
-        return bool((np.fmax.reduce(some) - np.fmin.reduce(some) > apart).any())
+        return np.asarray(np.fmax.reduce(some) - np.fmin.reduce(some) > apart)
 
-    groups = indistinguishable_groups(batch, n_jobs=n_jobs, wanted=differ)
+    groups = indistinguishable_groups(
+        batch, n_jobs=n_jobs, wanted=lambda members: bool(differing(members).any())
+    )
     if not groups:
         return
     first = min(groups, key=lambda members: int(members[0]))
-    other = next(own for own in first if differ(np.array([first[0], own])))
+    pair = next(own for own in combinations(first, 2) if differing(np.array(own)).any())
+    column = targets if targets.ndim == 1 else targets[:, np.argmax(differing(np.array(pair)))]
     said = " and ".join(
         f"{f'graph {data.positions[own]}' if names is None else repr(names[own])[:80]} with "
-        f"{targets[own]!s:.40}"
-        for own in (first[0], other)
+        f"{column[own]!s:.40}"
+        for own in pair
     )
     n_graphs = sum(map(len, groups))
     many = ("s", "have") if len(groups) > 1 else ("", "has")
