@@ -29,7 +29,7 @@ CEILINGS = {
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 34_481,
+    "lines of tests": 34_485,
 }
 TRACED = {"fit": (33, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (45, 24)}
 """Files that a job enters, and how deep its calls go."""

@@ -465,7 +465,7 @@ def test_edges_alone(frame: Any) -> None:
     with pytest.warns(InputWarning, match="edges have 'w', which is not used; edge_label="):
         assert not from_dataframe(frame(EDGES_DATA_FRAMES)).is_weighted
     one = frame({"source": ["a"], "target": ["b"]})
-    with pytest.raises(InvalidInputError, match=r"'graph_id'.*; graph_id=None reads a table of one"):
+    with pytest.raises(InvalidInputError, match=r"'graph_id'.*; graph_id=None reads a table"):
         from_dataframe(one)
     assert len(from_dataframe(one, graph_id=None)) == 1
 
