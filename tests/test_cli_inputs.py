@@ -940,6 +940,8 @@ def test_little_memory(line: str, advice: str, monkeypatch: pytest.MonkeyPatch) 
         ("set data_home or pass missing=", "set --data-home or pass --missing"),
         ("label='a b', categorical=['kind'].", "--label a b, --categorical kind."),
         ('give missing="nan", not "label"', 'give --missing nan, not "label"'),
+        ("symmetrize=True or symmetrize='mean'", "--symmetrize or --symmetrize-by mean"),
+        ("fisher_z=True, threshold= or density=", "--fisher-z, --threshold or --density"),
         # of other commands, lists, and words that are no parameters here
         ("n_steps=5 and attributes=[]", "n_steps=5 and attributes=[]"),
         ("the label 'max_bytes' of /a/max_bytes.csv", "the label 'max_bytes' of /a/max_bytes.csv"),

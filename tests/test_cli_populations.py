@@ -148,7 +148,10 @@ def test_columns_that_no_table_has(folder: Path, scans: Path) -> None:
     assert_fails(result, "may hold the")
     listed = ("--targets", folder / "group.txt")
     result = invoke("test", scans, *listed, "--groups", "site", *FAST)
-    assert_fails(result, "--targets")
+    assert_fails(result, "of one source", "--targets")
+    ages = folder / "ages.txt"
+    ages.write_text("".join(f"{20 + graph}\n" for graph in range(16)))
+    assert_fails(invoke("test", scans, "--targets", ages, *FAST), "(--association) is for numbers")
 
 
 def test_files_that_are_written(folder: Path, tmp_path: Path) -> None:

@@ -280,7 +280,8 @@ def test_weighted_graph_among_unweighted_ones() -> None:
     batch = from_networkx([plain, weighted, plain])
     assert [graph.weights.max() for graph in batch] == [1, 3, 1]
     assert not from_networkx([weighted], weight=None).is_weighted
-    assert not from_networkx([weighted], weight="length").is_weighted
+    with pytest.warns(InputWarning, match="edges have 'weight', which is not used"):
+        assert not from_networkx([weighted], weight="length").is_weighted
 
 
 def test_symmetrize_takes_the_larger_direction() -> None:
@@ -463,6 +464,10 @@ def test_edges_alone(frame: Any) -> None:
     assert graphs == expected
     with pytest.warns(InputWarning, match="edges have 'w', which is not used; edge_label="):
         assert not from_dataframe(frame(EDGES_DATA_FRAMES)).is_weighted
+    one = frame({"source": ["a"], "target": ["b"]})
+    with pytest.raises(InvalidInputError, match=r"'graph_id'.*; graph_id=None reads a table"):
+        from_dataframe(one)
+    assert len(from_dataframe(one, graph_id=None)) == 1
 
 
 def test_nodes_give_the_order_labels_and_isolated_nodes() -> None:

@@ -113,6 +113,7 @@ def test_a_selection_keeps_names_and_rows_aligned():
         (["a", "b", "c"], []),
         ([1.0, np.nan, np.inf], [1, 2]),
         (np.array(["a", None, float("nan")], object), [1, 2]),
+        (["a", float("nan"), "b"], [1]),  # a list, in which NumPy makes it the text "nan"
         ([[1.0, np.nan], [1, 2], [np.nan, 3]], [0, 2]),
     ],
 )

@@ -470,6 +470,16 @@ def test_edge_lists_with_names_of_columns(name, tmp_path):
     fails(lambda: read_graphs(path), about="without nodes")
 
 
+def test_comments_and_headings_of_edge_lists(tmp_path):
+    path = tmp_path / "konect.edges"
+    path.write_text("% asym weighted\n# 2 lines\n1 2 3\n2 3 1\n")
+    assert read_graphs(path).graphs.weights.tolist() == [3, 3, 1, 1]
+    path.write_text("a b weight\nx y 0.5\n")
+    fails(
+        partial(read_graphs, path), about="is a heading, call its first columns source and target"
+    )
+
+
 def test_columns_of_edge_lists(tmp_path):
     path = written(tmp_path, "0 1 0.9 a\n1 2 0.1 b\n2 0 0.5 a\n")
     fails(lambda: read_graphs(path), about=("line 1", "4 columns", "weight=3", "--no-weights"))

@@ -411,6 +411,8 @@ def _with_options(message: str, names: Sequence[str]) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, equals, value = found.groups(default="")
+        if value[:1] in ("'", '"') and f"{name}_by" in names:
+            name += "_by"  # --symmetrize has no value, --symmetrize-by has one
         if not equals and "_" not in name:
             return found[0]  # a word of English
         no = "no-" if value == "False" else ""

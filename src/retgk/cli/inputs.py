@@ -187,7 +187,7 @@ def column_values(
         return texts_of_graphs(dataset, reading.targets, name, what, reading.max_bytes)
     raise InvalidInputError(
         f"{source} is no table with a column {name!r}; give a text file of one line per graph "
-        f"with --{option}, or the table that has this column with --targets"
+        f"with --{option}, or, of one source, the table that has this column with --targets"
     )
 
 

@@ -52,8 +52,8 @@ def warn_of_unit_diagonals(rows: SignedRows) -> None:
             InputWarning(
                 "all matrices have ones on the diagonal, as correlations do: they are self-loops, "
                 "stronger than any edge. Unless they mean something, set the diagonal to zero "
-                "(np.fill_diagonal(matrix, 0)), or give fisher_z, threshold or density, which "
-                "leave it out"
+                "(np.fill_diagonal(matrix, 0)), or give fisher_z=True, threshold= or density=, "
+                "which leave it out"
             )
         )
 

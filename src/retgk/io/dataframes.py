@@ -163,7 +163,10 @@ class _Table:
         if name not in self.names:
             more = ", ..." * (len(self.names) > _MOST_NAMES)
             known = ", ".join(map(repr, self.names[:_MOST_NAMES]))
-            raise InvalidInputError(f"{self.kind} has no column {name!r}; it has {known}{more}")
+            one = "; graph_id=None reads a table of one graph" * (name == "graph_id")
+            raise InvalidInputError(
+                f"{self.kind} has no column {name!r}; it has {known}{more}{one}"
+            )
         column = getattr(self.columns, "get_column", self.columns.__getitem__)(name)
         convert = next((n for n in ("to_list", "tolist") if hasattr(column, n)), None)
         values = list(column if convert is None else getattr(column, convert)())

@@ -175,7 +175,11 @@ def target_array(targets: Any) -> NDArray[Any]:
             f"the target of graph {graph} is masked; drop the graph together with its target, or "
             "fill the gaps with .filled(value)"
         )
-    return np.asarray(targets)
+    found = np.asarray(targets)
+    if found.dtype.kind == "U" and isinstance(targets, (list, tuple)) and found.ndim == 1:
+        given = np.array(targets, object)  # where NaN is not the text "nan"
+        return given if missing_targets(given).any() else found
+    return found
 
 
 def missing_targets(targets: NDArray[Any]) -> Flags:

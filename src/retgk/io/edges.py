@@ -106,12 +106,14 @@ class _Columns(NamedTuple):
             )
         if not is_number(others[0]):
             raise InvalidInputError(
-                f"the third column {_quote(others[0])} is no number; edge_label=3 reads it as "
+                f"the third column {_quote(others[0])} is no number; if that line is a heading, "
+                "call its first columns source and target, or remove it; edge_label=3 reads it as "
                 f"labels of edges; {_LEAVE_OUT}"
             )
         return self._replace(weight=2, are_chosen=True)
 
 
+_ASIDE = ("#", "%")  # what begins a comment: of SNAP and networkx, of KONECT
 _NO_DATA = "{}"  # which networkx writes where edges have none
 _LEAVE_OUT = "weight=None (--no-weights) leaves further columns out"
 
@@ -243,7 +245,7 @@ def _read_one(
     edges = _Edges()
     for number, text in text_lines(path):
         line = text.strip()
-        if line and not line.startswith("#"):
+        if line and not line.startswith(_ASIDE):
             try:
                 cells = _cells(line, delimiter)
                 columns = options.columns.of_line(cells[2:], is_first=not edges.ends)
@@ -274,7 +276,7 @@ def _heading(path: Path, delimiter: str | None) -> list[str] | None:
     """Names of columns, where the first line has names for the two nodes."""
     for _, text in text_lines(path):
         line = text.strip()
-        if line and not line.startswith("#"):
+        if line and not line.startswith(_ASIDE):
             cells = [cell.strip() for cell in cells_of(line, delimiter or delimiter_in(line))]
             return cells if _names_ends(cells) else None
     return None
@@ -295,7 +297,7 @@ def _graph_of_table(
     is_heading = True
     for number, text in text_lines(path):
         line = text.strip()
-        if not line or line.startswith("#"):
+        if not line or line.startswith(_ASIDE):
             continue
         if is_heading:
             delimiter, is_heading = delimiter or delimiter_in(line), False

@@ -431,7 +431,7 @@ NAMED_VALUES = (
 EdgeLabelName = Hashable | list[Any] | None
 """Name of the label of edges, several that make one, or None; an empty list is a quiet None."""
 
-_NO_LABELS = ("id", "key", "source", "target", "weight", "_nx_multiedge_key")
+_NO_LABELS = ("id", "key", "source", "target", "_nx_multiedge_key")
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def grouping_of(populations: tuple[Any, ...], by: Any) -> Grouping:
         name = found.names[int(counts.argmin())]
         raise InvalidInputError(
             f"group {name} has {counts.min()} graph; a test needs {_LEAST_GRAPHS} or more in each, "
-            "to see how much they vary"
+            "to see how much they vary; association_test (--association) is for numbers, as ages"
         )
     return replace(found, graph_names=_graph_names(populations))
 
