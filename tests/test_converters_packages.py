@@ -691,3 +691,15 @@ def test_what_nodes_are_called_is_given_back(tmp_path):
         assert list(same) == [0, 1, 2]
     write_graphs(batch[:1], tmp_path / "g", format="graphml")
     assert read_graphs(tmp_path / "g").graphs.node_names.tolist() == ["1", "0", "7"]
+
+
+def test_a_text_among_the_numbers_of_several_targets_is_named(tmp_path: Path) -> None:
+    """It left out its whole column, in silence, where all columns of numbers were asked for."""
+    rows = [f"{'C' * k},{k / 2},{k % 2},x{k}" for k in range(1, 12)]
+    for odd in (">10", "0,5"):
+        some = [*rows[:4], f'CCO,,1,"{odd}"', f'CCN,"{odd}",0,y', *rows[4:]]
+        path = tmp_path / "some.csv"
+        path.write_text("\n".join(["smiles,a,b,kind", *some]))
+        for column in ("all", ["a", "b"]):
+            about = ("some.csv, line 7, column 'a'", odd)
+            fails(partial(read_graphs, path, target_column=column), about=about)
