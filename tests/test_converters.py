@@ -280,7 +280,7 @@ def test_weighted_graph_among_unweighted_ones() -> None:
     batch = from_networkx([plain, weighted, plain])
     assert [graph.weights.max() for graph in batch] == [1, 3, 1]
     assert not from_networkx([weighted], weight=None).is_weighted
-    with pytest.warns(InputWarning, match="edges have 'weight', which is not used"):
+    with pytest.warns(InputWarning, match="no edge has the weight 'length'"):
         assert not from_networkx([weighted], weight="length").is_weighted
 
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,15 +140,46 @@ def test_pyg_options() -> None:
 
 def test_pyg_data_of_edges_that_is_not_used_is_a_warning() -> None:
     graph = stand_in(edge_attr=np.array([[2], [2]]))
-    for options in ({}, {"weight": "other"}):
-        with pytest.warns(
-            InputWarning, match="edges have 'edge_attr', which is not used; edge_label="
-        ):
-            assert not from_pyg([graph], **options).is_weighted
+    with pytest.warns(InputWarning, match="edges have 'edge_attr', which is not used; edge_label="):
+        assert not from_pyg([graph]).is_weighted
     assert from_pyg(graph, weight="edge_attr").is_weighted
     assert not from_pyg(graph, weight=None).is_weighted
     graph.edge_weight = np.array([3.0, 3.0])
     assert from_pyg(graph, edge_label=[]).is_weighted
+
+
+def test_a_weight_that_no_edge_has_is_a_warning() -> None:
+    """A name that is misspelt reads graphs without weights, which nobody would see."""
+    linked = nx.Graph([(0, 1, {"weight": 2.0, "strength": 3.0}), (1, 2, {"weight": 4.0})])
+    pair = igraph.Graph([(0, 1)], edge_attrs={"weight": [2.0]})
+    ring = stand_in(edge_index=np.array([[0, 1, 2], [1, 2, 0]]), edge_weight=np.ones(3))
+    ring.num_nodes, ring.distance = 3, np.ones(3)  # as many edges as nodes
+    message = "no edge has the weight 'wieght', so that graphs are read without weights; name one"
+    reads = [
+        (from_networkx, [linked, nx.path_graph(3)], "strength", "'weight', 'strength'"),
+        (from_igraph, [pair], "weight", "'weight'"),
+        (partial(from_pyg, symmetrize=True), [ring], "distance", "'edge_weight'"),
+    ]
+    for read, graphs, right, known in reads:
+        with pytest.warns(InputWarning, match=f"{message} that is there, such as {known}"):
+            assert not read(graphs, weight="wieght", edge_label=[], attributes=[]).is_weighted
+        read(graphs, weight=right, edge_label=[], attributes=[])
+        read(graphs, weight=None, edge_label=[], attributes=[])
+
+
+def test_pyg_messages_name_columns_that_can_be_read() -> None:
+    edge = stand_in(x=np.array([[0.5, 0, 1], [2.5, 1, 0]]), edge_attr=np.array([[0, 1], [1, 0]]))
+    fails(lambda: from_pyg(edge, label="x[0:]"), about="such as 'x[:4]'")
+    fails(lambda: from_pyg(edge, weight="edge_attr"), about="edge_label='edge_attr'")
+    edge.edge_attr = np.array([[0.5, 1], [0.5, 0]])
+    fails(lambda: from_pyg(edge, edge_label="edge_attr[0:2]"), about="such as 'edge_attr[:4]'")
+    fails(lambda: from_pyg(edge, weight="edge_attr[0:]"), about="weight='edge_attr[0]'")
+
+
+def test_pyg_takes_bfloat16() -> None:
+    torch = pytest.importorskip("torch")
+    edge = stand_in(x=torch.tensor([[0.5], [2.0]], dtype=torch.bfloat16))
+    assert from_pyg(edge, attributes="x").attributes.tolist() == [[0.5], [2.0]]
 
 
 def test_pyg_every_field_of_the_size_of_nodes_or_edges_is_named() -> None:
@@ -659,3 +691,15 @@ def test_what_nodes_are_called_is_given_back(tmp_path):
         assert list(same) == [0, 1, 2]
     write_graphs(batch[:1], tmp_path / "g", format="graphml")
     assert read_graphs(tmp_path / "g").graphs.node_names.tolist() == ["1", "0", "7"]
+
+
+def test_a_text_among_the_numbers_of_several_targets_is_named(tmp_path: Path) -> None:
+    """It left out its whole column, in silence, where all columns of numbers were asked for."""
+    rows = [f"{'C' * k},{k / 2},{k % 2},x{k}" for k in range(1, 12)]
+    for odd in (">10", "0,5"):
+        some = [*rows[:4], f'CCO,,1,"{odd}"', f'CCN,"{odd}",0,y', *rows[4:]]
+        path = tmp_path / "some.csv"
+        path.write_text("\n".join(["smiles,a,b,kind", *some]))
+        for column in ("all", ["a", "b"]):
+            about = ("some.csv, line 7, column 'a'", odd)
+            fails(partial(read_graphs, path, target_column=column), about=about)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from retgk.explorer.page import (
 from retgk.io.json import write_json
 from retgk.io.parquet import write_parquet
 from retgk.kernels import Scaled, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanOA
+from retgk.kernels.engine import UnseenWarning
 from retgk.plot import stress_layout
 from retgk.search import distances
 from tests.errors import fails
@@ -648,6 +650,23 @@ def test_training_graphs_have_the_numbers_of_the_file(tmp_path: Path) -> None:
     assert len(found) > 24
     kinds = [line.partition(",")[2] for line in lines[1:]]
     assert all(kinds[int(number)] == kind for number, kind in found)
+
+
+def test_explain_tells_new_elements_by_the_numbers_and_names_of_the_file(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    table, new, model, page = (tmp_path / n for n in ("a.csv", "b.csv", "m.retgk", "page.html"))
+    rows = [f"{'C' * k},{k % 2},{k // 2 % 2}" for k in range(1, 13)]
+    table.write_text("\n".join(["smiles,one,two", *rows]))
+    new.write_text("id,smiles\na,CC\nb,C(\nc,C[Si]C\nd,CCC")
+    options = ("--target-column", "one,two", "-o", model)
+    assert invoke("fit", table, *options).exit_code == 0
+    command = ("explain", model, new, "--skip-invalid", "-o", page, "--target")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UnseenWarning)
+        result = invoke(*command, "two")  # a name, or its number
+    assert result.exit_code == 0, result.output
+    assert "graph 2 (c) has Si" in result.stderr
+    assert_fails(invoke(*command, "three"), "--target", "three", "one, two")
 
 
 @pytest.mark.parametrize(

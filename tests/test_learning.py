@@ -672,6 +672,23 @@ def test_equal_graphs_with_different_targets_are_told():
     assert "graph 3" not in told_of(graphs, [1, 0, 1, 0, 0, 1], weighted(zero_for=3))
 
 
+def test_of_several_targets_the_one_that_differs_is_told():
+    ring = as_batch([nx.cycle_graph(3)] * 2 + [nx.path_graph(3)] * 2)
+    targets = np.array([[0, 1, np.nan], [0, 0, 1], [1, 1, 0], [1, 1, 1]])
+    message = told_of(ring, targets)
+    assert_names(message, ("2 groups", "graph 0 with 1.0 and graph 1 with 0.0 in target 1:"))
+
+
+def test_stereoisomers_with_different_targets_are_told_how_to_be_read():
+    pytest.importorskip("rdkit")
+    pair = ["C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O", "CCO", "CCN"]
+    assert_names(
+        told_of(pair, [0, 1, 0, 1]), ("1 group", "stereoisomers, read them with stereo=True")
+    )
+    assert told_of(as_batch(pair, stereo=True), [0, 1, 0, 1]) == ""
+    assert "stereo" not in told_of(["OCC", "CCO", "CCN"], [0, 1, 1])
+
+
 def weighted(zero_for: int) -> Any:
     """Classifier whose `fit` leaves one graph out by its weight."""
 

@@ -258,8 +258,8 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="CLASS",
-        help="Explain the decision value of this class (of several outputs: the number of one); "
-        "by default that of the class that is predicted.",
+        help="Explain the decision value of this class (of several targets: the name of one, or "
+        "its number); by default that of the class that is predicted.",
     ),
 ]
 
@@ -325,6 +325,10 @@ def _target_of(model: Any, text: str | None) -> Any:
     for name in names:
         if str(name) == text:
             return name
+    columns = model.target_names_ or ()
+    if text in columns:
+        return names[columns.index(text)]
+    names = columns or names
     known = ", ".join(map(str, names[:10])) + ", .." * (len(names) > 10)
     raise InvalidInputError(f"--target {text} is none of those of the model, which are {known}")
 

@@ -239,7 +239,7 @@ class _Outputs(NamedTuple):
         if is_predicted:
             raise InvalidInputError(
                 f"the model has {len(self.names)} outputs; give the number of one of them, from 0 "
-                f"to {len(self.names) - 1}, as target"
+                f"to {len(self.names) - 1}, as target="
             )
         given = np.asarray(target)
         if given.ndim > 1 or (given.ndim == 1 and len(given) != n_graphs):

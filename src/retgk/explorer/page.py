@@ -222,7 +222,7 @@ def _has_several_targets(model: Any) -> bool:
     return getattr(model, "multilabel_", False) or getattr(model, "target_ndim_", 1) > 1
 
 
-def predictions_of(model: Any, batch: GraphBatch, target: Any = None) -> Predictions:
+def predictions_of(model: Any, batch: GraphBatch | GraphDataset, target: Any = None) -> Predictions:
     by = f"a {type(model).__name__}"
     is_classifier = hasattr(model, "classes_")
     if _has_several_targets(model):
@@ -375,7 +375,8 @@ def explore(
     if own_smiles is not None:
         optional_module("rdkit.Chem", "rdkit")
     # all is checked; from here on it is work
-    predictions = _predictions(model, target, given, batch)
+    asked = graphs if isinstance(graphs, GraphDataset) else batch  # with names, for warnings
+    predictions = _predictions(model, target, given, asked)
     if predictions is not None:
         truth = next((column.values for column in targets if column.role == "class"), None)
         targets += prediction_columns(predictions, truth)
@@ -437,11 +438,11 @@ def _target_columns(graphs: Any, y: ArrayLike | None, n_graphs: int) -> list[Col
 
 
 def _predictions(
-    model: Any, target: Any, predicted: Column | None, batch: GraphBatch
+    model: Any, target: Any, predicted: Column | None, graphs: GraphBatch | GraphDataset
 ) -> Predictions | None:
     if predicted is not None:
         return Predictions(predicted.values, "the predictions that were given")
-    return None if model is None else predictions_of(model, batch, target)
+    return None if model is None else predictions_of(model, graphs, target)
 
 
 def _check_settings(model: Any, target: Any, projection: Any, max_drawn_nodes: Any) -> None:

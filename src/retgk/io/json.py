@@ -500,6 +500,7 @@ class NodeLinks(GraphReader):
             raise InvalidInputError(f"{place} has a weight that is too large") from None
 
     def _joined(self) -> GraphBatch:
+        self.edge_names.warn_if_no_weight(self._known_of_edges, self.weight)
         node_ptr = offsets(self.sizes)
 
         def node_name(node: int) -> str:

@@ -488,6 +488,12 @@ def _targets_of(
     values, names = [], []
     for (_, name), cells in zip(columns, zip(*found, strict=True), strict=True):
         numbers = numbers_in(cells, gaps=True)
+        if numbers is None:  # of names, or of numbers with a text among them
+            lines = [own.line for own, cell in zip(molecules, cells, strict=True) if cell.strip()]
+            check_values(
+                [cell for cell in cells if cell.strip()],
+                lambda row, at=lines, of=name: f"{path}, line {at[row]}, column {of!r}",  # type: ignore[misc]
+            )
         if numbers is None and not is_every:
             raise InvalidInputError(
                 f"{path}: the column {name!r} is not of numbers; of several targets, each must be"

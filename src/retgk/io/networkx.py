@@ -138,6 +138,7 @@ def from_networkx(
     )
     node_columns.warn_if_unused(_names(map(_data_of_nodes, found)), attributes)
     edge_names.warn_if_unused(_names(map(_data_of_edges, found)), weight)
+    edge_names.warn_if_no_weight(_names(map(_data_of_edges, found)), weight)
     batch.reading = reading_of("networkx", {"categorical": values.categorical})
     return with_names(batch, list(chain.from_iterable(found)), negative)
 
@@ -408,8 +409,9 @@ def from_igraph(
     )
     known = chain.from_iterable(graph.vs.attributes() for graph in found)
     columns.warn_if_unused((name for name in known if name not in _IDENTITIES), attributes)
-    on_edges = chain.from_iterable(graph.es.attributes() for graph in found)
+    on_edges = list(chain.from_iterable(graph.es.attributes() for graph in found))
     edge_names.warn_if_unused(on_edges, weight)
+    edge_names.warn_if_no_weight(on_edges, weight)
     batch.reading = reading_of("igraph", {"categorical": values.categorical})
     names = [_vertex_names(graph) for graph in found]
     return with_names(batch, list(chain.from_iterable(names)), negative)

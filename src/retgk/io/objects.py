@@ -431,7 +431,8 @@ NAMED_VALUES = (
 EdgeLabelName = Hashable | list[Any] | None
 """Name of the label of edges, several that make one, or None; an empty list is a quiet None."""
 
-_NO_LABELS = ("id", "key", "source", "target", "_nx_multiedge_key")
+_NOT_WEIGHTS = ("id", "key", "source", "target", "_nx_multiedge_key")
+_NO_LABELS = (*_NOT_WEIGHTS, "weight")
 
 
 @dataclass(frozen=True)
@@ -499,6 +500,23 @@ class EdgeNames:
             return
         used = (*_NO_LABELS, weight, *self.parts)
         warn_of_unused("edges", (name for name in names if name not in used))
+
+    @staticmethod
+    def warn_if_no_weight(names: Iterable[Any], weight: Any) -> None:
+        """Warn of a weight by a name that somebody gave and no edge has."""
+        if weight in (None, "weight", "edge_weight"):
+            return
+        found = dict.fromkeys(names)
+        if weight in found:
+            return
+        known = ", ".join([repr(name) for name in found if name not in _NOT_WEIGHTS][:_MOST_NAMES])
+        what = f"name one that is there, such as {known}" if known else "edges have no values"
+        warn_user(
+            InputWarning(
+                f"no edge has the weight {weight!r}, so that graphs are read without weights; "
+                f"{what}, or leave weights out with weight=None (--no-weights)"
+            )
+        )
 
 
 _NOT_THERE = (

@@ -118,6 +118,9 @@ def from_pyg(
     columns.warn_if_unused(fields.unused(fields.of_nodes, columns.label_parts), attributes)
     on_edges = [name for name in (*edge_names.parts, weight) if name is not None]
     edge_names.warn_if_unused(fields.unused(fields.of_edges, on_edges), weight)
+    field = None if weight is None else _parsed(weight)[0]
+    there = [field] if any(getattr(graph, str(field), None) is not None for graph in found) else []
+    edge_names.warn_if_no_weight([*there, *fields.of_edges], field)
     batch.reading = reading_of("pyg", {"label": label, "edge_label": edge_label})
     return batch
 
@@ -232,6 +235,7 @@ def _members(graph: Any) -> list[Any]:
 def _numpy(value: Any) -> NDArray[Any]:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value  # not in NumPy
     return np.asarray(value)
 
 
@@ -269,10 +273,17 @@ def _edges(graph: Any, position: int, weight: str | None, names: EdgeNames) -> L
     if values.ndim == 2 and values.shape[1] > 1:
         raise InvalidInputError(
             f"graph {position}: weights must have shape ({len(values)},), one for each edge; got "
-            f"{values.shape}; weight='{weight}[0]' reads the first column; continuous attributes "
-            "of edges are not supported"
+            f"{values.shape}; {_instead(values, weight)}; continuous attributes of edges are not "
+            "supported"
         )
     return LocalEdges(pairs, checked_edge_weights(values, len(pairs), position), labels)
+
+
+def _instead(values: NDArray[Any], weight: str) -> str:
+    """What to do with several columns in place of one weight."""
+    if _one_value_each(values).ndim == 1:
+        return f"its rows are one-hot: read them as labels, edge_label={weight!r}"
+    return f"weight='{_parsed(weight)[0]}[0]' reads the first column"
 
 
 def _edge_values(graph: Any, position: int, name: str, n_edges: int) -> list[Any]:
@@ -282,7 +293,7 @@ def _edge_values(graph: Any, position: int, name: str, n_edges: int) -> list[Any
         raise InvalidInputError(
             f"graph {position}: the edge label {name!r} must be one value for each of {n_edges} "
             f"edges or one-hot rows, got shape {field.shape}; name columns that are, such as "
-            f"'{name}[:4]'; continuous attributes of edges are not supported"
+            f"'{_parsed(name)[0]}[:4]'; continuous attributes of edges are not supported"
         )
     return list(_named(values, getattr(graph, f"{name}_names", None)).tolist())
 
@@ -301,8 +312,8 @@ def _labels(graph: Any, position: int, name: str) -> NDArray[Any]:
     if values.ndim != 1:
         raise InvalidInputError(
             f"graph {position}: the label {name!r} must be one value for each node or one-hot "
-            f"rows, got shape {values.shape}; name columns that are, such as '{name}[:4]', or use "
-            f"it as attributes={name!r}"
+            f"rows, got shape {values.shape}; name columns that are, such as "
+            f"'{_parsed(name)[0]}[:4]', or use it as attributes={name!r}"
         )
     return _named(values, getattr(graph, f"{name}_names", None))
 

@@ -257,21 +257,29 @@ def warn_of_contradictions(data: TrainingSet, regression: bool, n_jobs: int | No
         return
     first = min(groups, key=lambda members: int(members[0]))
     pair = next(own for own in combinations(first, 2) if differing(np.array(own)).any())
-    column = targets if targets.ndim == 1 else targets[:, np.argmax(differing(np.array(pair)))]
+    column, which = targets, ""
+    if targets.ndim == 2:  # the first target that differs
+        number = int(np.argmax(differing(np.array(pair))))
+        column, which = targets[:, number], f" in target {number}"
     said = " and ".join(
         f"{f'graph {data.positions[own]}' if names is None else repr(names[own])[:80]} with "
         f"{column[own]!s:.40}"
         for own in pair
     )
+    stereo = ""
+    if batch.smiles is not None and "chirality" not in batch.label_columns:
+        texts = "".join(str(batch.smiles[own]) for members in groups for own in members)
+        if any(mark in texts for mark in "@/\\"):
+            stereo = ", or if they are stereoisomers, read them with stereo=True"
     n_graphs = sum(map(len, groups))
     many = ("s", "have") if len(groups) > 1 else ("", "has")
     warn_user(
         ContradictionWarning(
             f"{len(groups):,} group{many[0]} of equal graphs ({n_graphs:,} of {len(batch):,} "
-            f"graphs) {many[1]} different targets, such as {said}: nothing tells them apart, no "
-            "model is right about all of them, and in explanations they push both ways; drop them, "
-            "or keep one of each group with the right target (retgk.search.duplicate_groups finds "
-            "equal graphs)"
+            f"graphs) {many[1]} different targets, such as {said}{which}: nothing that was read "
+            "tells them apart, no model is right about all of them, and in explanations they push "
+            "both ways; drop them, or keep one of each group with the right target "
+            f"(retgk.search.duplicate_groups finds equal graphs){stereo}"
         )
     )
 
