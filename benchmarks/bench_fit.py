@@ -124,8 +124,9 @@ def beside_label_counts(graphs, targets):
     _, times = timed(lambda: model.fit(graphs[train], targets[train]))
     score = model.score(graphs[test], targets[test])
     peak_megabytes = peak()
-    rows = np.repeat(np.arange(len(graphs)), graphs.node_counts)
-    counts = csr_array((np.ones(len(rows)), (rows, graphs.labels)))
+    rows = np.repeat(np.arange(len(graphs), dtype=np.int32), graphs.node_counts)
+    places = rows, graphs.labels.astype(np.int32)  # scikit-learn takes no longer ones
+    counts = csr_array((np.ones(len(rows)), places))
     machine = GridSearchCV(LinearSVC(random_state=SEED), {"C": [1e-3, 1e-2, 0.1, 1]}, cv=3)
     _, own = timed(lambda: machine.fit(counts[train], targets[train]))
     return {
