@@ -830,11 +830,21 @@ def test_elements_and_charges_that_training_did_not_have_are_told(name, tmp_path
     with pytest.warns(UnseenWarning, match="graph 0 has H, .* fit with add_hydrogens=True"):
         model.predict(chem.AddHs(chem.MolFromSmiles("CC")))
     model.predict(["CCCCN"])
+    named = GraphDataset(as_batch(smiles), None, "", graph_names=[f"no. {i}" for i in range(12)])
+    model = GraphClassifier(KERNELS[name], **PLAIN).fit(named, [0, 1] * 6)
+    with pytest.warns(UnseenWarning, match=r"nearest training graph, no\. "):
+        model.predict(["C[Si]"])
     elements = as_batch(smiles, chemistry="elements")
     model = GraphClassifier(KERNELS[name], **PLAIN).fit(elements, [0, 1] * 6)
     model.predict(["CC[NH3+]"])  # charges were not read
     with pytest.warns(UnseenWarning, match="Si"):
         model.predict(["C[Si]"])
+
+
+def test_explanations_tell_of_elements_that_training_did_not_have():
+    model = GraphClassifier(**PLAIN).fit(["CC", "CCO", "CCC", "CCCO"] * 3, [0, 1] * 6)
+    with pytest.warns(UnseenWarning, match="graph 0 .*has Si"):
+        model.explain(["C[Si]"])
 
 
 def test_folds_tell_of_no_elements():

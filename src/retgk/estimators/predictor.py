@@ -225,7 +225,7 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         >>> model.explain(data.graphs[30:])
         Explanation(10 graphs, 288 nodes)
         """
-        return explanation(self, X, target, n_training)
+        return explanation(self, _new_graphs(self, X), target, n_training)
 
     def score(
         self, X: GraphsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -713,15 +713,21 @@ def _fit_run(
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
     check_is_fitted(model, "dual_coef_")
-    batch = model.kernel_.new(X)
-    if unseen := model.intake_.unseen(batch) if model.intake_.chemistry else {}:
-        _warn_of_unseen(model, batch, X, unseen)
+    batch = _new_graphs(model, X)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
     parts = [np.empty((0, len(model.intercept_)))]
     for start in range(0, len(batch), GRAPHS_AT_A_TIME):
         rows = model.kernel_.rows(batch[start : start + GRAPHS_AT_A_TIME])
         parts.append(machine.decisions(rows))
     return np.concatenate(parts)
+
+
+def _new_graphs(model: GraphPredictor, X: GraphsLike) -> Any:
+    """Graphs as those of training came in, with a warning of elements that these did not have."""
+    batch = model.kernel_.new(X)
+    if unseen := model.intake_.unseen(batch) if model.intake_.chemistry else {}:
+        _warn_of_unseen(model, batch, X, unseen)
+    return batch
 
 
 def _warn_of_unseen(
@@ -739,10 +745,11 @@ def _warn_of_unseen(
     elif not isinstance(X, GraphBatch):
         given = [X] if isinstance(X, str) else list(X) if isinstance(X, Iterable) else []
         names = given if len(given) == len(batch) and isinstance(given[0], str) else None
+    known = model.support_ if model.support_names_ is None else model.support_names_
     texts = [
         f"graph {numbers[graph]}{f' ({names[graph]:.60})' if names else ''} has "
         f"{', '.join(unseen[graph])}, at distance {distance:.3g} from its nearest training graph, "
-        f"{model.support_[near]}"
+        f"{known[near]!s:.60}"
         for graph, near, distance in zip(told, nearest, distances, strict=True)
     ]
     more = f"; and {len(unseen) - len(told)} more" if len(unseen) > len(told) else ""
