@@ -53,7 +53,7 @@ from retgk.io.json import write_json
 from retgk.kernels import Laplacian, PolynomialGraphKernel, RetGKEmbedding, ShortestPath
 from retgk.search import distances
 from tests.errors import fails
-from tests.example_graphs import dense, edge_label_values, node_link
+from tests.example_graphs import edge_label_values, node_link
 from tests.programs import assert_fails, invoke, record
 
 ONE = {"C": 1, "candidates": {}, "cv": 2, "random_state": 0}
@@ -148,22 +148,6 @@ def test_directions_of_networkx_and_of_edges():
         expected = from_numpy(TWO_WAYS[choice])
         assert as_batch(graph, symmetrize=choice) == expected
         assert from_edge_lists([pairs], weights=weights, symmetrize=choice) == expected
-
-
-def test_signs_of_parallel_edges_come_before_their_sum():
-    graph = nx.MultiGraph()
-    graph.add_edge("a", "b", weight=3, kind="x")
-    graph.add_edge("a", "b", weight=-1, kind="x")
-    graph.add_edge("b", "c", kind="y")
-    with pytest.raises(InvalidInputError, match="from node 0 to node 1 has weight -1"):
-        as_batch(graph, edge_label="kind")
-    for negative, weight in [("absolute", 4.0), ("positive", 3.0)]:
-        batch = as_batch(graph, edge_label="kind", negative=negative)
-        assert dense(batch).tolist() == [[0, weight, 0], [weight, 0, 1], [0, 1, 0]]
-        assert edge_label_values(batch) == ["x", "x", "y", "y"]
-    both = dense(as_batch(graph, edge_label="kind", negative="split"))
-    assert (both[0, 1], both[3, 4], both.sum()) == (3, 1, 10)
-    assert not as_batch(graph, edge_label="kind", weight=None).is_weighted
 
 
 def test_signs_come_before_directions():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import chain, repeat
+from itertools import chain
 from numbers import Real
 from operator import itemgetter, methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,7 @@ def from_networkx(
         labels=values.labels,
         label_columns=node_columns.label_columns,
         attributes=values.attributes,
-        edge_labels=_entry_labels(found, edge_names, weight),
+        edge_labels=_entry_labels(found, edge_names),
         negative=negative,
         symmetrize=symmetrize,
         missing=missing,
@@ -159,7 +159,7 @@ def _data_of_edges(graph: Any) -> Iterable[dict[Any, Any]]:
     return chain.from_iterable(parallel.values() for parallel in edges)
 
 
-def _entry_labels(graphs: list[Any], names: EdgeNames, weight: Hashable | None) -> list[Any] | None:
+def _entry_labels(graphs: list[Any], names: EdgeNames) -> list[Any] | None:
     """Labels of edges in the order of the rows of all graphs; None if none are read."""
     if not names.parts:
         return None
@@ -173,16 +173,13 @@ def _entry_labels(graphs: list[Any], names: EdgeNames, weight: Hashable | None) 
             source, target = rows[edge]
             return f"graph {position}: the edge from {source!r} to {target!r}"
 
-        first: list[Any] = []
         for number in range(max(map(len, found), default=1)):
             data = [edges[min(number, len(edges) - 1)] for edges in found]
             own = names.labels(data, edge_name) or []
             if number == 0:
-                first = own
+                labels += own
             else:
-                _check_parallel(own, first, edge_name)
-        entries = [1 if weight is None else len(edges) for edges in found]
-        labels += chain.from_iterable(map(repeat, first, entries))
+                _check_parallel(own, labels[len(labels) - len(own) :], edge_name)
     return labels
 
 
@@ -215,17 +212,9 @@ def _csr_arrays(
         in_order = list(adjacency) == nodes
         rows = list(adjacency.values() if in_order else map(adjacency.__getitem__, nodes))
         sizes.append(len(nodes))
-        neighbours: Iterable[Any] = chain.from_iterable(rows)
-        is_multi = graph.is_multigraph() and weight is not None
-        if is_multi:  # parallel edges are entries each, whose signs come before their sum
-            parallel = [list(map(len, row.values())) for row in rows]
-            degrees.extend(map(sum, parallel))
-            each = map(repeat, neighbours, chain.from_iterable(parallel))
-            neighbours = chain.from_iterable(each)
-        else:
-            degrees.extend(map(len, rows))
-        columns.extend(_node_positions(nodes, neighbours))
-        values = _row_weights(rows, is_multi, weight)
+        degrees.extend(map(len, rows))
+        columns.extend(_node_positions(nodes, chain.from_iterable(rows)))
+        values = _row_weights(rows, graph.is_multigraph(), weight)
         if values is not None:
             _pad_with_ones(weights, len(columns) - len(values))
             _extend_weights(weights, values, (position, graph, weight))
@@ -247,13 +236,21 @@ def _row_weights(rows: list[Any], is_multi: bool, weight: Hashable | None) -> li
     data = [row.values() for row in rows]
     if is_multi:
         edges = chain.from_iterable(data)
-        return [edge.get(weight, 1) for parallel in edges for edge in parallel.values()]
+        return [_parallel_weight(parallel, weight) for parallel in edges]
     if not any(chain.from_iterable(data)):
         return None
     try:
         return [edge[weight] for edge in chain.from_iterable(data)]  # half the time of get()
     except KeyError:
         return [edge.get(weight, 1) for edge in chain.from_iterable(data)]
+
+
+def _parallel_weight(parallel: Any, weight: Hashable) -> Any:
+    values = [edge.get(weight, 1) for edge in parallel.values()]
+    try:
+        return sum(values)
+    except TypeError:
+        return None  # reported with its edge by the caller
 
 
 def _pad_with_ones(weights: array[float], n_entries: int) -> None:
@@ -265,11 +262,10 @@ def _extend_weights(weights: array[float], values: list[Any], source: Any) -> No
         weights.extend(values)
     except (TypeError, OverflowError):
         position, graph, weight = source
-        _check_weights(position, graph, weight)
-        raise
+        _raise_bad_weight(position, graph, weight)
 
 
-def _check_weights(position: int, graph: Any, weight: Hashable) -> None:
+def _raise_bad_weight(position: int, graph: Any, weight: Hashable) -> NoReturn:
     for source, target, value in graph.edges(data=weight, default=1):
         try:
             array("d", [value])
@@ -280,6 +276,10 @@ def _check_weights(position: int, graph: Any, weight: Hashable) -> None:
                 f"{short_repr(value)}, which {problem}; convert with as_batch(graphs, weight=None) "
                 "to ignore weights"
             ) from None
+    raise InvalidInputError(  # each fits, the sum does not
+        f"graph {position}: the weights of parallel edges add up to infinity; scale the weights "
+        "down"
+    )
 
 
 def _node_values(graphs: list[Any], names: list[Any], missing: Missing) -> list[list[Any]]:
