@@ -14,7 +14,7 @@ from retgk._runtime.parallel import single_threaded_blas
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.learning.folds import Fold
-from retgk.learning.targets import TrainingSet
+from retgk.learning.targets import TrainingSet, unit_of
 
 # Probabilities of classes from decision values.
 
@@ -223,6 +223,8 @@ def r2_of_known(y: Floats, found: Floats, weights: Floats | None = None) -> floa
     from sklearn.metrics import r2_score
 
     missing = np.isnan(y)
+    unit = unit_of(y)
+    y, found = np.ldexp(y, -unit), np.ldexp(found, -unit)
     if not missing.any():
         is_one = (y == y[:1]).all(axis=0)  # its mean may differ from it in the last digit
         shift = np.where(is_one, y[:1], 0.0)
