@@ -914,6 +914,41 @@ def test_values_that_are_missing():
         assert np.isfinite(model.set_params(scoring=scoring).fit(GRAPHS, values).best_score_)
 
 
+@pytest.mark.parametrize("gap", [4.0, np.nan])
+def test_values_that_are_one_in_a_fold(gap):
+    """Their mean, 0.10000000000000002, once was as good as a spread, and R^2 -1e31."""
+    values = np.column_stack([GRAPHS.node_counts, np.where(np.arange(60) < 3, 0.1, 4.7)])
+    values[3, 1] = gap
+    folds = [(np.arange(4, 60), np.arange(3)), (np.arange(30), np.arange(30, 60))]
+    model = GraphRegressor(WeisfeilerLehman(), C=1.0, candidates={}, cv=folds, random_state=0)
+    assert -1e4 < model.fit(GRAPHS, values).best_score_ <= 1
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_values_does_not_matter(unit):
+    values = with_gaps(np.column_stack([GRAPHS.node_counts, GRAPHS.edge_counts]).astype(float))
+    for y in (values[:, 0], values[:, 1:], values):
+        known = ~np.isnan(y.reshape(60, -1)).all(axis=1)
+        model = GraphRegressor(WeisfeilerLehman(), candidates={}, random_state=0)
+        plain, other = (clone(model).fit(GRAPHS[known], y[known] * by) for by in (1, unit))
+        assert other.best_params_ == plain.best_params_
+        assert other.best_score_ == pytest.approx(plain.best_score_)
+        assert_allclose(other.predict(TEST) / unit, plain.predict(TEST), rtol=1e-7)
+
+
+@pytest.mark.parametrize("C", [1e15, 1e100])
+def test_least_squares_that_rounding_spoils_say_so(C):
+    """Equal graphs of different values, and so little penalty that float64 has no digits left."""
+    features = np.random.default_rng(0).normal(size=(10, 3))
+    matrix = np.tile(features @ features.T, (3, 3))
+    y, model = np.arange(30.0) % 7, GraphRegressor(Precomputed(), random_state=0)
+    with pytest.warns(InputWarning, match="C is too large for the values of the kernel"):
+        model.set_params(C=C).fit(matrix, y)
+    means = model.set_params(C=1e6).fit(matrix, y).predict(matrix)  # without a warning
+    inputs = np.column_stack([np.ones(30), np.tile(features, (3, 1))])
+    assert_allclose(means, inputs @ np.linalg.lstsq(inputs, y)[0], atol=1e-4)
+
+
 def test_missing_labels_that_cannot_be_left_out():
     labels = with_gaps(LABELS)
     fails(lambda: quick(solver="svm").fit(GRAPHS, labels), ("solver='svm'", "missing"))

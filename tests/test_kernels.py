@@ -333,6 +333,12 @@ def test_matrices_add_up_in_any_type_of_floats():
         np.testing.assert_allclose(out, 1 + 2 * kernel.gram(), rtol=np.finfo(dtype).eps * 8)
 
 
+def test_a_round_that_is_named_twice_counts_twice():
+    kernel = MinMax(WeisfeilerLehmanOA(2), (2, 0, 2)).fit(TRAIN)
+    np.testing.assert_allclose(kernel.gram(), minima_by_maxima(kernel, TRAIN), rtol=1e-12)
+    np.testing.assert_allclose(kernel.transform(NEW), minima_by_maxima(kernel, NEW), rtol=1e-12)
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_kernel_for_molecules_is_made_of_eight_and_one(task, monkeypatch):
     graphs = GRAPHS.with_labels([(k % 3, k % 2) for k in range(GRAPHS.n_nodes)],
@@ -378,6 +384,7 @@ WRONG = [
     (lambda: Scaled(RetGK(), -1.0).fit(TRAIN), ("factor", "-1.0")),
     (lambda: Scaled(RetGK(), "median").fit(TRAIN), ("factor", "'median'")),
     (lambda: MinMax(WeisfeilerLehman(2), (1, 3)).fit(TRAIN), ("rounds", "3", "refined 2 times")),
+    (lambda: MinMax(WeisfeilerLehman(2), ()).fit(TRAIN), ("rounds", "empty")),
     (lambda: MinMax(RetGK(), (1,)).fit(TRAIN), ("rounds", "RetGK")),
     (lambda: MinMax(3).fit(TRAIN), ("kernel", "3")),
     (lambda: molecule_kernel("clustering"), ("task", "clustering")),

@@ -1010,6 +1010,18 @@ def test_the_unit_of_a_value_does_not_matter(unit):
     assert other.effect.value == pytest.approx(one.effect.value)
 
 
+@pytest.mark.parametrize("unit", [1e-170, 1e155, 1e160])
+def test_the_unit_of_weights_does_not_matter_where_nodes_correspond(unit):
+    sides = [np.array([graph * (1 + i) for graph in PEOPLE[i : i + 10]]) for i in (0, 10)]
+    settings = {**QUICK, "rng": 0, "nodes_correspond": True}
+    one, other = (two_sample_test(*[own * by for own in sides], **settings) for by in (1, unit))
+    assert other.p_value == one.p_value > 0
+    assert other.effect.value == pytest.approx(one.effect.value)
+    for table, column in (("edges", "statistic"), ("edges", "p_value"), ("nodes", "p_value")):
+        found, expected = (getattr(getattr(own, table), column) for own in (other, one))
+        np.testing.assert_allclose(found, expected)
+
+
 def test_reports_call_graphs_and_nodes_by_their_names():
     sides = [as_batch(PEOPLE[first : first + 10]) for first in (0, 10)]
     regions = [f"region {node}" for node in range(12)]

@@ -122,6 +122,22 @@ def test_split_keeps_labels_and_attributes_for_both_parts(kind):
     assert graphs == from_numpy([UNION, UNION], labels=names, attributes=doubled)
 
 
+@pytest.mark.parametrize("choice", [*PLAIN, "split"])
+def test_parallel_edges_add_up_before_their_sign_counts(choice, tmp_path):
+    pairs, weights = [(0, 1), (0, 1), (1, 2), (0, 1), (2, 3)], [2.0, -1.0, -3.0, 0.5, 1.0]
+    matrix = np.zeros((4, 4))
+    for (first, second), weight in zip(pairs, weights, strict=True):
+        matrix[first, second] += weight
+    expected = from_numpy(matrix + matrix.T, negative=choice)
+    lines = [f"{i} {j} {w}\n" for (i, j), w in zip(pairs, weights, strict=True)]
+    (tmp_path / "g.edges").write_text("".join(lines))
+    assert read_graphs(tmp_path / "g.edges", negative=choice).graphs == expected
+    how = {"negative": choice, "symmetrize": True}
+    assert from_edge_lists([pairs], [4], weights=[weights], **how) == expected
+    rows = [0, 3, 4, 5, 5], [1, 1, 1, 2, 3], [2.0, -1.0, 0.5, -3.0, 1.0]
+    assert GraphBatch([0, 4], *rows, **how) == expected
+
+
 def test_split_compares_parts_with_their_like():
     """A graph and its negative have nothing in common but what labels allow, which is nothing."""
     only = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])

@@ -190,7 +190,8 @@ class GraphPredictor(CallbackSupportMixin, TakesGraphs):  # type: ignore[misc]
         of which `molecule_kernel` is made) are functions of counts of colours: there integrated
         gradients along the line from the mean counts give each colour a share, which goes in equal
         parts to the nodes that have it; shares of colours that the graph does not have go to all of
-        its nodes alike. Of sums and multiples of kernels the shares add up.
+        its nodes alike. Where the smaller of two counts is taken, a count of n is n ones followed
+        by zeros, and the mean is that of these. Of sums and multiples of kernels the shares add up.
 
         All of it is in decision units, for classifiers with probabilities too: those are a
         monotone function of decision values, and have no shares that add up.

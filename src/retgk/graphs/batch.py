@@ -27,6 +27,7 @@ from retgk.graphs.edges import (
     joined_edge_labels,
     signed_labels,
     split_edges,
+    sums_of_parallel,
     unsigned_weights,
 )
 from retgk.graphs.flat import (
@@ -442,11 +443,13 @@ class GraphBatch(Sequence["GraphBatch"]):
         )
         given = weight_array(weights)
         check_negative(negative)
-        if negative == "split":
+        if negative != "error":
             check_indptr(int(nodes[-1]), *rows)
             check_columns(nodes, *rows)
             sources = rows_of(rows[0])
             ends = np.stack([sources, rows[1] + first_of_run(nodes)[sources]])
+            given = sums_of_parallel(ends, given)
+        if negative == "split":
             of_both = (labels, attributes, edge_labels, label_columns)
             self._assign(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))
             return
@@ -511,6 +514,8 @@ class GraphBatch(Sequence["GraphBatch"]):
         nodes = checked_node_ptr(offsets(sizes))
         ends, given = checked_edges(edges).T, weight_array(weights)
         check_negative(negative)
+        if negative != "error":
+            given = sums_of_parallel(ends, given)
         if negative == "split":
             of_both = (labels, attributes, edge_labels, label_columns)
             return cls._of_arrays(_split_graphs(nodes, ends, given, of_both, symmetrize, missing))

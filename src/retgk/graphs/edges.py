@@ -208,6 +208,19 @@ def check_negative(negative: object) -> None:
         )
 
 
+def sums_of_parallel(edges: NDArray[Any], weights: Floats | None) -> Floats | None:
+    """Weights of which the first of parallel edges has the sum, if some are negative; else zero."""
+    if weights is None or edges.size == 0 or not (weights < 0).any():
+        return weights
+    if weights.shape != edges.shape[1:]:
+        return weights  # an error later
+    keys = edges[0].astype(np.int64) * (int(edges[1].max()) + 1) + edges[1]
+    _, first, pair = np.unique(keys, return_index=True, return_inverse=True)
+    found = np.zeros(len(weights))
+    found[first] = np.bincount(pair.reshape(-1), weights)
+    return found
+
+
 def unsigned_weights(weights: Floats, negative: Negative) -> Floats:
     if negative == "error":
         return weights

@@ -14,7 +14,7 @@ from retgk._runtime.parallel import single_threaded_blas
 from retgk.array_types import Flags, Floats, Ints
 from retgk.errors import InvalidInputError
 from retgk.learning.folds import Fold
-from retgk.learning.targets import TrainingSet
+from retgk.learning.targets import TrainingSet, unit_of
 
 # Probabilities of classes from decision values.
 
@@ -223,14 +223,19 @@ def r2_of_known(y: Floats, found: Floats, weights: Floats | None = None) -> floa
     from sklearn.metrics import r2_score
 
     missing = np.isnan(y)
+    unit = unit_of(y)
+    y, found = np.ldexp(y, -unit), np.ldexp(found, -unit)
     if not missing.any():
-        return float(r2_score(y, found, sample_weight=weights))
+        is_one = (y == y[:1]).all(axis=0)  # its mean may differ from it in the last digit
+        shift = np.where(is_one, y[:1], 0.0)
+        return float(r2_score(y - shift, found - shift, sample_weight=weights))
     factors = np.where(missing, 0.0, 1.0 if weights is None else weights[:, None])
     own = np.where(missing, 0.0, y)
     totals = np.maximum(factors.sum(axis=0), np.finfo(float).tiny)
     spread = (factors * (own - (factors * own).sum(axis=0) / totals) ** 2).sum(axis=0)
     errors = (factors * (own - found) ** 2).sum(axis=0)
-    is_defined = spread > 0
+    known = np.where(factors > 0, y, np.nan)
+    is_defined = np.fmax.reduce(known) > np.fmin.reduce(known)
     scores = 1 - errors[is_defined] / spread[is_defined]
     return float(scores.mean()) if len(scores) else np.nan
 

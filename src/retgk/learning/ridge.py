@@ -26,6 +26,7 @@ import numpy as np
 
 from retgk._runtime.parallel import n_threads, progress_bar, run_tasks, single_threaded_blas
 from retgk.array_types import Floats, Ints
+from retgk.errors import InputWarning, warn_user
 from retgk.kernels.graph import KernelOfMeans
 from retgk.learning.folds import Fold
 from retgk.learning.svm import GraphProducts, Machine, OneForEach, Solver
@@ -35,7 +36,9 @@ _MAX_PRODUCTS = 1 << 29  # inner products with landmarks, in 2 GiB
 _CENTRES = 1_000  # graphs whose mean is the origin of features, where there are many
 _MAX_INVERSES = 1 << 32  # bytes of the matrices of all penalties that are worked on at a time
 _SOLVED = 1e-10  # share of the targets up to which equations are solved
+_TOO_FAR = 1e-4  # share of them from which on it is said that they are not
 _MAX_REFINEMENTS = 20
+_ROUNDING = 1e-10  # share of the largest eigenvalue by which others are below zero for rounding
 _SMALLEST = 1e-7  # share of the largest eigenvalue below which a direction is rounding
 _BLOCK_ROWS = 2048  # graphs whose features are in memory at a time, for each thread
 
@@ -210,7 +213,7 @@ class _Inverse:
     matrix: Any
     ridge: Floats
     is_exact: bool = True
-    """Whether the kernel was positive semidefinite; else negative eigenvalues were set to zero."""
+    """Whether negative eigenvalues of the kernel were rounding at most; others are set to zero."""
 
     @classmethod
     def of(
@@ -224,10 +227,11 @@ class _Inverse:
                 return cls(_without_mean(gram), ridge)
         gram = _centred_gram(products, kernel, np.float64)
         values, vectors = np.linalg.eigh(gram)
+        is_exact = bool(values[0] > -_ROUNDING * values[-1])
         gram = (vectors * np.maximum(values, 0)) @ vectors.T
         gram[np.diag_indices(len(gram))] += ridge
         _invert(gram)
-        return cls(_without_mean(gram), ridge, is_exact=False)
+        return cls(_without_mean(gram), ridge, is_exact)
 
     def without(self, removed: Ints) -> "_Remaining":
         return _Remaining.of(self.matrix, removed)
@@ -237,11 +241,12 @@ class _Inverse:
     ) -> tuple[Floats, Floats]:
         """Coefficients and intercepts, refined until the equations are solved in float64."""
         without = self.without(missing)
+        best: tuple[float, Floats, Floats] = (np.inf, np.empty(0), np.empty(0))
         y = np.where(np.isnan(targets), 0.0, targets)
         known = np.setdiff1d(np.arange(len(y)), missing)
         weights = 1 / self.ridge[known]
         shares = (weights / weights.sum())[:, None]
-        a, last = without.solve(y), np.inf
+        a = without.solve(y)
         scale = np.abs(y[known] - y[known].mean(axis=0)).max(initial=0) + np.abs(y).max() * 1e-6
         for _ in range(_MAX_REFINEMENTS):
             a[known] -= shares * a[known].sum(axis=0)  # which is zero but for rounding
@@ -250,9 +255,19 @@ class _Inverse:
             left -= b
             left[missing] = 0
             error = np.abs(left).max(initial=0)
+            last, best = best[0], min(best, (error, a, b), key=lambda own: own[0])
             if not self.is_exact or error <= _SOLVED * scale or error >= 0.5 * last:
                 break
-            a, last = a + without.solve(left), error
+            a = a + without.solve(left)
+        error, a, b = best
+        if self.is_exact and error > _TOO_FAR * scale:
+            warn_user(
+                InputWarning(
+                    f"least squares are {error / scale:.2g} of the targets off, by rounding: C is "
+                    "too large for the values of the kernel; normalize the kernel, or give smaller "
+                    "C"
+                )
+            )
         return a, b
 
 

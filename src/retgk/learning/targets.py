@@ -135,6 +135,11 @@ def real_targets(targets: NDArray[Any]) -> NDArray[np.float64]:
         ) from error
 
 
+def unit_of(values: Floats) -> Ints:
+    """Powers of two of the size of columns: in these units squares neither overflow nor vanish."""
+    return np.asarray(np.frexp(np.fmax.reduce(np.abs(values), initial=0.0))[1])
+
+
 class TrainingSet(NamedTuple):
     """Graphs to train on; those of weight zero are left out."""
 
@@ -243,6 +248,7 @@ def warn_of_contradictions(data: TrainingSet, regression: bool, n_jobs: int | No
     own = np.unique(targets, return_inverse=True)[1] if targets.ndim == 1 else targets
     codes = np.where(missing_targets(targets), np.nan, targets if regression else own)
     codes = codes.astype(np.float64).reshape(len(targets), -1)
+    codes = np.ldexp(codes, -unit_of(codes))
     apart = np.nanstd(codes, axis=0) if regression else np.zeros(1)
 
     def differing(members: Ints) -> NDArray[np.bool_]:

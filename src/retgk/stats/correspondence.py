@@ -94,17 +94,18 @@ class EdgeWeights:
         return cls(np.column_stack([pairs // n_nodes, pairs % n_nodes]), values, n_nodes)
 
     def of_node(self, node: int) -> Floats:
-        """Weights of the edges of one node."""
-        return self.values[:, (self.ends == node).any(axis=1)]
+        """Weights of the edges of one node, in a unit of their size."""
+        return _in_powers_of_two(self.values[:, (self.ends == node).any(axis=1)])
 
     def kernels(self, bandwidths: tuple[float, ...]) -> Iterator[Floats]:
         """Gaussian kernels of matrices; bandwidths are in median distances of them."""
-        centred = self.values - self.values.mean(axis=0)
+        values = _in_powers_of_two(self.values)
+        centred = values - values.mean(axis=0)
         with single_threaded_blas():
             products = centred @ centred.T
         norms = products.diagonal()
         squared = norms[:, None] + norms - 2 * products
-        size = float(np.square(self.values).sum(axis=1).max(initial=0.0))
+        size = float(np.square(values).sum(axis=1).max(initial=0.0))
         squared[squared <= ALIKE * size] = 0.0
         np.fill_diagonal(squared, 0.0)
         apart = squared[np.triu_indices(len(squared), 1)]
@@ -114,6 +115,12 @@ class EdgeWeights:
                 break
         for width in bandwidths:
             yield np.exp(-squared / (median * width**2))
+
+
+def _in_powers_of_two(values: Floats, axis: int | None = None) -> Floats:
+    """Values, exactly, in a unit of their size: squares neither overflow nor vanish."""
+    size = np.abs(values).max(axis=axis, initial=0.0)
+    return np.asarray(np.ldexp(values, -np.frexp(size)[1]))
 
 
 # Statistics of edges, and of subnetworks, under all relabellings
@@ -200,9 +207,10 @@ class EdgeScan:
     def _model(self) -> tuple[Floats, Floats, Floats]:
         """Weights of norm 1, labels that are orthonormal once centred, and the sign of each t."""
         blocks = self.relabellings.blocks
-        values = _centred_columns(self.weights.values, blocks)
+        weights = _in_powers_of_two(self.weights.values, axis=0)
+        values = _centred_columns(weights, blocks)
         norms = np.sqrt(np.square(values).sum(axis=0))
-        sizes = np.abs(self.weights.values).max(axis=0, initial=0.0)
+        sizes = np.abs(weights).max(axis=0, initial=0.0)
         varies = norms > _ROUNDING * sizes * len(values) ** 0.5
         values = np.where(varies, values, 0.0) / np.where(varies, norms, 1.0)
         labels = _centred_columns(self.labels, blocks)

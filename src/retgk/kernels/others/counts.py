@@ -353,12 +353,14 @@ class CountEngine(PeerEngine):
         ends = getattr(self.counter, "level_ends", np.array([self.postings.n_columns]))
         ratios = np.zeros(len(ends))
         chosen = (len(ends) - 1,) if rounds is None else tuple(rounds)
+        if not chosen:
+            raise InvalidInputError("rounds is empty; give one or more, or None for n_iter alone")
         if max(chosen) >= len(ends):
             raise InvalidInputError(
                 f"rounds has {max(chosen)}, but labels are refined {len(ends) - 1} times; give "
                 "rounds up to n_iter of a kernel of refined labels, or leave them out"
             )
-        ratios[list(chosen)] = 1 / len(chosen)
+        np.add.at(ratios, list(chosen), 1 / len(chosen))  # one may be there several times
         return Levels(ends, ratios, np.zeros(len(ends)))
 
     def add_matrix(self, levels: Levels, out: NDArray[Any], n_jobs: int | None) -> None:
