@@ -23,8 +23,8 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 134,
-    "lines of Python in src": 47_151,
-    "lines of Python and C++ with reproduction": 58_539,
+    "lines of Python in src": 47_155,
+    "lines of Python and C++ with reproduction": 58_543,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,

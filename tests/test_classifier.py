@@ -34,7 +34,7 @@ from retgk import (
 )
 from retgk._runtime.fields import flatten
 from retgk.datasets import load_tudataset, make_graph_classification
-from retgk.errors import InputWarning
+from retgk.errors import InputWarning, UnseenWarning
 from retgk.estimators import fit_cost, predictor
 from retgk.estimators.fit_cost import Estimate, FitSize, estimate
 from retgk.io import to_networkx
@@ -47,7 +47,6 @@ from retgk.kernels import (
     mean_of,
     molecule_kernel,
 )
-from retgk.kernels.engine import UnseenWarning
 from retgk.learning import ridge
 from retgk.learning.folds import inner_folds, stratified_folds, with_groups
 from retgk.learning.metrics import fold_answer

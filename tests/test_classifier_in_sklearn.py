@@ -581,6 +581,7 @@ OTHER_VALUES = {
     "cv": (9,),
     "class_weight": ("balanced",),
     "scoring": ("roc_auc", "no such scorer"),
+    "solver": ("ridge",),
     "verbose": (2,),
 }
 

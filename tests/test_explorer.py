@@ -23,6 +23,7 @@ from retgk import (
     save_model,
 )
 from retgk.datasets import load_digit_graphs, make_graph_classification
+from retgk.errors import UnseenWarning
 from retgk.estimators import classifier
 from retgk.explorer import map as projection
 from retgk.explorer.drawings import PageArrays
@@ -39,7 +40,6 @@ from retgk.explorer.page import (
 from retgk.io.json import write_json
 from retgk.io.parquet import write_parquet
 from retgk.kernels import Scaled, ShortestPath, WeisfeilerLehman, WeisfeilerLehmanOA
-from retgk.kernels.engine import UnseenWarning
 from retgk.plot import stress_layout
 from retgk.search import distances
 from tests.errors import fails

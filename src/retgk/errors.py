@@ -42,6 +42,10 @@ class LeftOutWarning(InputWarning):
     """Graphs that cannot be used were left out, as the caller asked."""
 
 
+class UnseenWarning(InputWarning):
+    """New graphs have elements or charges that no fitted graph had."""
+
+
 def warn_user(warning: Warning) -> None:
     """Warn at the line of the user's code, once for texts that differ in measured numbers alone."""
     frame = _users_frame()

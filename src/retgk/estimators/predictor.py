@@ -20,7 +20,7 @@ from retgk._runtime.names import name_advice
 from retgk._runtime.parameters import PREDICTORS
 from retgk._runtime.processes import check_room
 from retgk.array_types import Floats, Ints
-from retgk.errors import InvalidInputError, warn_user
+from retgk.errors import InvalidInputError, UnseenWarning, warn_user
 from retgk.estimators.embedding import RetGKEmbedding, embedding_of_engine
 from retgk.estimators.explanation import Explanation, explanation
 from retgk.estimators.fit_cost import FitLog, FitSize, announce, at_no_depth
@@ -34,7 +34,6 @@ from retgk.kernels.engine import (
     GraphIntake,
     NodeFeatures,
     TakesGraphs,
-    UnseenWarning,
     fit_intake,
 )
 from retgk.kernels.graph import (

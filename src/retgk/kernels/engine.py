@@ -401,10 +401,6 @@ def _standard_columns(rule: ScaleAttributes, n_attributes: int, blocks: Mapping[
 # Missing attributes filled in with means or medians of the training graphs.
 
 
-class UnseenWarning(InputWarning):
-    """New graphs have elements or charges that no fitted graph had."""
-
-
 _CHEMISTRY = ("element", "charge")  # columns of labels whose new values are told
 
 Imputation = Literal["mean", "median"]

@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from retgk._runtime.names import name_advice
-from retgk.errors import ContradictionWarning, InputWarning, InvalidInputError, warn_user
-from retgk.kernels.engine import UnseenWarning
+from retgk.errors import (
+    ContradictionWarning,
+    InputWarning,
+    InvalidInputError,
+    UnseenWarning,
+    warn_user,
+)
 from retgk.learning.folds import check_keeps_groups, group_arguments
 
 if TYPE_CHECKING:
