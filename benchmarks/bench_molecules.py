@@ -115,7 +115,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("sets", nargs="*", help="all whose files are there by default")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER / "molecules.jsonl")
-    parser.add_argument("--only", default="", help="part of a key, SET/SPLIT/METHOD")
+    parser.add_argument("--only", default="", help="part of SET/SPLIT/METHOD/")
     parser.add_argument("--limit", type=int, help="molecules of each set, for a trial")
     options = parser.parse_args()
     records = str(options.output.absolute().with_suffix(""))
@@ -125,7 +125,7 @@ def main():
         for split in splits_of(name, data):
             for method in sorted(METHODS, key="morgan".__ne__):  # first, for the ratios
                 key = f"{name}/{split}/{method}"
-                if key in known or options.only not in key:
+                if key in known or options.only not in f"{key}/":
                     continue
                 known[key] = record_of(name, data, split, method)
                 add_record(records, known[key], "key")

@@ -712,7 +712,6 @@ def _fit_run(
 
 def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
     """Values of the machine for new graphs, some thousand graphs at a time."""
-    check_is_fitted(model, "dual_coef_")
     batch = _new_graphs(model, X)
     machine = Machine(model.support_, model.dual_coef_, model.intercept_)
     parts = [np.empty((0, len(model.intercept_)))]
@@ -724,6 +723,7 @@ def decision_values(model: GraphPredictor, X: GraphsLike) -> Floats:
 
 def _new_graphs(model: GraphPredictor, X: GraphsLike) -> Any:
     """Graphs as those of training came in, with a warning of elements that these did not have."""
+    check_is_fitted(model, "dual_coef_")
     batch = model.kernel_.new(X)
     if unseen := model.intake_.unseen(batch) if model.intake_.chemistry else {}:
         _warn_of_unseen(model, batch, X, unseen)
