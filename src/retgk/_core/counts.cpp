@@ -172,8 +172,8 @@ void add_shared(int64_t first, int64_t last, In<int64_t> ptr, In<int32_t> column
 }
 
 // Add what levels of columns make of sums s of smaller counts over all columns up to the end of the
-// level: a ratio times s / (a + b - s), with a and b the norms of the two graphs, and a factor times
-// s. With `is_lower`, graphs are compared with each other, and the result is symmetric.
+// level: a ratio times s / (a + b - s), with a and b the norms of the two graphs, and a factor
+// times s. With `is_lower`, graphs are compared with each other, and the result is symmetric.
 template <typename Offset, typename Value>
 void add_levels(int64_t first, int64_t last, In<int64_t> ptr, In<int32_t> columns,
                 In<double> counts, In<double, 2> row_norms, In<Offset> post_ptr,
