@@ -23,13 +23,13 @@ REGISTRIES = {"io", "kernels/others"}  # one file an entry
 
 CEILINGS = {
     "Python files in src": 134,
-    "lines of Python in src": 47_155,
-    "lines of Python and C++ with reproduction": 58_543,
+    "lines of Python in src": 47_166,
+    "lines of Python and C++ with reproduction": 58_554,
     "folders below src/retgk": 13,
     "files in the largest package": 15,
     "files with a single customer under 150 lines": 3,
     "test files": 85,
-    "lines of tests": 34_633,
+    "lines of tests": 34_652,
 }
 TRACED = {"fit": (33, 16), "predict": (23, 17), "embed": (22, 16), "retgk cv MUTAG.zip": (45, 24)}
 """Files that a job enters, and how deep its calls go."""

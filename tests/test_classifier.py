@@ -307,6 +307,25 @@ def test_many_classes_are_left_to_the_ridge():
     assert "55 machines" in model.method_
     assert model.dual_coef_.shape == (11, 66)
     assert quick(solver="svm").fit(data).solver_ == "support vectors"
+    assert isinstance(model.kernel_, RetGK)  # candidates of a user are those of one kernel
+
+
+def test_labels_alone_may_tell_many_classes_apart():
+    """Graphs of random structure whose label names the class: nothing may be in its way."""
+    rng = np.random.default_rng(0)
+    y = np.arange(180) % 12
+    graphs = make_graph_classification(n_graphs=180, n_nodes=(5, 11), rng=0).graphs
+    own = np.repeat(y, graphs.node_counts)
+    strange = rng.integers(0, 12, len(own))
+    graphs = graphs.with_labels(np.where(rng.random(len(own)) < 0.5, own, strange))
+    model = GraphClassifier(C=10, cv=2, random_state=0).fit(graphs[:120], y[:120])
+    assert "exact kernel and counts of labels, ridge" in model.method_
+    counts = np.stack([np.bincount(g.labels, minlength=12) / g.n_nodes for g in graphs])
+    assert (
+        model.score(graphs[120:], y[120:]) >= np.mean(counts[120:].argmax(axis=1) == y[120:]) - 0.1
+    )
+    bare = GraphClassifier(C=10, cv=2, random_state=0).fit(graphs[:120].without_labels(), y[:120])
+    assert isinstance(bare.kernel_, RetGK)
 
 
 def test_large_vocabularies_are_embedded_label_by_label(monkeypatch):

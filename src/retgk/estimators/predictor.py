@@ -44,6 +44,7 @@ from retgk.kernels.graph import (
 )
 from retgk.kernels.kernel import Combination, GraphKernel
 from retgk.kernels.others.min_max import MoleculeTask, molecule_kernel
+from retgk.kernels.others.weisfeiler_lehman import WeisfeilerLehman
 from retgk.learning.folds import Fold
 from retgk.learning.outcomes import r2_of_known
 from retgk.learning.ridge import (
@@ -381,6 +382,7 @@ def way_to_fit(model: GraphPredictor, batch: Any, demand: Demand, seed: int) -> 
 
     Support vectors for what is as small as the sets of the paper; least squares for many graphs,
     classes or labels, on all graphs while their kernel matrix takes 3 GiB, beyond on landmarks.
+    With least squares, counts of labels are added to the exact kernel while memory allows it.
     """
     kernel, n_graphs = kernel_to_fit(model, batch), len(batch)
     everything, n_bytes = np.arange(n_graphs), 8.0 * n_graphs**2
@@ -402,6 +404,15 @@ def way_to_fit(model: GraphPredictor, batch: Any, demand: Demand, seed: int) -> 
     n_landmarks = model.n_landmarks or (n_graphs if n_bytes <= MOST_GRAM_BYTES else None)
     columns = landmarks_of(n_graphs, seed, n_landmarks)
     is_whole, n_columns = len(columns) == n_graphs, len(columns)
+    if (
+        (model.kernel, model.candidates) == ("auto", "auto")
+        and is_classifier(model)
+        and name == "exact kernel"
+        and len(batch.label_names) > 1
+        and is_whole
+        and 4 * n_bytes <= MOST_GRAM_BYTES
+    ):  # where labels alone tell many classes apart, structure must not be in their way
+        kernel, name = kernel + WeisfeilerLehman(n_iter=0), "exact kernel and counts of labels"
     few = None
     if n_columns > FEW_LANDMARKS and float(n_graphs) * n_columns**2 > MOST_TO_SOLVE:
         few = landmarks_of(n_graphs, seed, FEW_LANDMARKS)
