@@ -61,18 +61,24 @@ def stream_sentence():
 
 
 def molecules_sentence():
-    """Means over folds by scaffold, of both methods with their defaults."""
-    of_set = {}
+    """Means over folds by scaffold of both methods, with what they cost."""
+    values, seconds = {}, {}
     for r in read_records("molecules"):
         if r["split"] == "scaffold" and r["method"] in ("retgk", "morgan"):
             name, metric = r["set"].partition(" ")[0], r["metrics"][0]
-            value = mean(fold[metric] for fold in r["folds"])
-            own = of_set.setdefault((metric, name), {})
-            own.setdefault(r["method"], []).append(value)
+            own = mean(fold[metric] for fold in r["folds"])
+            values.setdefault((metric, name), {}).setdefault(r["method"], []).append(own)
+            spent = seconds.setdefault(name, dict.fromkeys(("retgk", "morgan"), 0.0))
+            spent[r["method"]] += sum(fold["processor"] for fold in r["folds"])
     words = {"rmse": "RMSE", "roc_auc": "ROC-AUC"}
     parts = []
-    for (metric, name), own in sorted(of_set.items(), reverse=True):
-        tasks = f" ({len(own['retgk'])} tasks)" if len(own["retgk"]) > 1 else ""
-        ours, theirs = mean(own["retgk"]), mean(own["morgan"])
-        parts.append(f"{words[metric]} {ours:.2f} on {name}{tasks}, not {theirs:.2f}")
-    return f"{'; '.join(parts)}: five folds by scaffold, both as they come."
+    for (metric, name), own in sorted(values.items(), reverse=True):
+        tasks = f", {len(own['retgk'])} tasks" if len(own["retgk"]) > 1 else ""
+        both = f"{mean(own['retgk']):.2f} beside {mean(own['morgan']):.2f}"
+        parts.append(f"{words[metric]} {both} ({name}{tasks})")
+    ratios = [spent["retgk"] / spent["morgan"] for spent in seconds.values()]
+    return (
+        f"{', '.join(parts)}; five folds by scaffold, both as they come, at {min(ratios):.0f} to "
+        f"{max(ratios):.0f} times the processor time. "
+        "[Errors of these means](docs/guide/molecules.md)."
+    )
