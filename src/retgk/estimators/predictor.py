@@ -358,7 +358,7 @@ class Demand(NamedTuple):
     leaves_one_out: bool
     """Whether out-of-fold values may be those of graphs left out one by one."""
     why_ridge: str | None = None
-    """Why least squares are the machine in any case; empty where that needs no word."""
+    """Why least squares are used in any case; empty if no reason need be given."""
     wants_svm: bool = False
 
 

@@ -1,4 +1,4 @@
-"""Graphs that nothing tells apart that kernels look at, found in linear time."""
+"""Graphs that are equal in everything that kernels read, found in linear time."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def indistinguishable_groups(
 
 
 def graph_keys(batch: GraphBatch, n_jobs: int | None) -> Keys:
-    """A key for each graph, of labels, neighbourhoods, attributes and weights in no order."""
+    """Hash each graph: labels, neighbourhoods, attributes and weights, whatever the node order."""
     named = keys_of_names(batch.label_names, _SEED) if batch.has_labels else None
     labels = np.zeros(batch.n_nodes, np.uint64) if named is None else named[batch.labels]
     nodes = colour_keys(batch, labels, _DEPTH, _SEED, n_jobs)[-1].astype(np.uint64)
@@ -57,7 +57,7 @@ def _bits(values: Floats) -> Keys:
 
 
 def _mixed(keys: Keys) -> Keys:
-    """Each key as one whose bits all depend on all of its own (the finalizer of SplitMix64)."""
+    """Mix the bits of each key (the finalizer of SplitMix64)."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))

@@ -247,7 +247,7 @@ def repeated_folds(
     found: list[list[Fold]]
     if scaffolds and groups is not None:  # the first repetition is that of `scaffold_folds`
         found = [group_folds(groups, n_folds, seed, "scaffolds") for seed in [None, *seeds[1:]]]
-        groups = None  # how a model chooses its parameters is up to it
+        groups = None  # scaffolds bind the test parts alone; models choose by their own folds
     else:
         found = [_folds(targets, n_folds, seed, regression, groups) for seed in seeds]
     return [with_groups(folds, groups) for folds in found]
